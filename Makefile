@@ -26,6 +26,8 @@ setup: $(READY)
 
 demo: $(READY)
 	$(VENV)/bin/partwise seed
+	@$(VENV)/bin/partwise show --inline "select distinct dest from {{ ref('flights') }} order by 1" --limit 0 --output csv \
+	    | tail -n +2 | $(VENV)/bin/partwise partitions add destinations -
 	$(VENV)/bin/partwise run
 	$(VENV)/bin/partwise status
 

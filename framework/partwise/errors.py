@@ -16,7 +16,6 @@ Each holds fields and builds its text from them: what happened, where, what to d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 
 class PartwiseError(Exception):
@@ -121,5 +120,7 @@ def did_you_mean(word: str, known: Sequence[str]) -> str | None:
     >>> did_you_mean("partition_exp", ["partition_expr", "tags"])
     'did you mean `partition_expr`?'
     """
+    from difflib import get_close_matches  # slow to load, and needed only when something is wrong
+
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else None

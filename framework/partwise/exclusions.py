@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from itertools import chain
 
 from partwise.errors import PartitionError
 from partwise.grids import CronGrid, Grid, ceil, cron_grid
-from partwise.spans import Spans, intersect, merge
+from partwise.spans import Spans, intersect, merge, subtract
 from partwise.timetext import Reading
-from partwise.zones import MAX_INSTANT, year_of, year_start
+from partwise.zones import BEYOND, MAX_INSTANT, year_of, year_start
 
-_LONGEST_RUN = 100_000  # excluded windows in a row: eleven years of hours. More is a mistake.
+_LONGEST_RUN = 10  # years without a window that is not excluded; more is a mistake
 
 
 class Exclusions:
@@ -26,6 +28,7 @@ class Exclusions:
         self._crons: list[CronGrid] = []
         self._periods: list[tuple[int, int]] = []
         self._years: dict[int, Spans] = {}
+        self._keeps: dict[int, array[int]] = {}
         for item in items:
             if isinstance(item, str):
                 self._crons.append(cron_grid(of.zone.name, item, of.is_elapsed))
@@ -66,22 +69,50 @@ class Exclusions:
 
     def holds(self, tick: int) -> bool:
         """Whether the window that starts at `tick` is excluded."""
-        return bool(self.starting_in(tick, tick + 1))
+        kept = self._kept(year_of(tick))
+        at = bisect_left(kept, tick)
+        return at == len(kept) or kept[at] != tick
 
-    def last_of_run(self, tick: int) -> int:
-        """The last of the excluded windows that follow each other from `tick` on; `tick` when it is not excluded."""
-        for _ in range(_LONGEST_RUN):
-            after = self._grid.after(tick)
-            if not (self.holds(tick) and self.holds(after)):
-                return tick
-            tick = after
-        raise PartitionError("`exclude` leaves no window", hint="narrow the cron expression it holds")
+    def _kept(self, year: int) -> array[int]:
+        """The windows that start in a UTC year and are not excluded."""
+        if year not in self._keeps:
+            lo, hi = year_start(year), year_start(year + 1) if year < 9999 else MAX_INSTANT
+            spans = subtract(((lo, hi),), self._year(year))
+            ticks = (tick for low, high in spans for tick in self._grid.ticks(low, high))
+            self._keeps[year] = array("q", ticks)
+        return self._keeps[year]
 
-    def first_of_run(self, tick: int) -> int:
-        """The first of the excluded windows that lead up to `tick`; `tick` when it is not excluded."""
-        for _ in range(_LONGEST_RUN):
-            before = self._grid.floor(tick - 1)
-            if not (self.holds(tick) and self.holds(before)):
-                return tick
-            tick = before
-        raise PartitionError("`exclude` leaves no window", hint="narrow the cron expression it holds")
+    def kept_from(self, instant: int) -> int:
+        """The first window that starts at or after an instant and is not excluded."""
+        first = year_of(instant)
+        for year in range(first, min(9999, first + _LONGEST_RUN) + 1):
+            kept = self._kept(year)
+            at = bisect_left(kept, instant)
+            if at < len(kept):
+                return kept[at]
+        raise PartitionError("`exclude` leaves no window", hint="narrow the cron expression in it")
+
+    def kept_until(self, instant: int) -> int:
+        """The last window that starts at or before an instant and is not excluded."""
+        last = year_of(instant)
+        for year in range(last, max(1, last - _LONGEST_RUN) - 1, -1):
+            kept = self._kept(year)
+            at = bisect_right(kept, instant)
+            if at:
+                return kept[at - 1]
+        raise PartitionError("`exclude` leaves no window", hint="narrow the cron expression in it")
+
+    def shift(self, tick: int, by: int) -> int:
+        """The window `by` windows later than one that is not excluded, counting only such windows."""
+        year = year_of(tick)
+        at = bisect_left(self._kept(year), tick) + by
+        while at < 0 or at >= len(self._kept(year)):
+            if at < 0:
+                year -= 1
+                at += len(self._kept(year))
+            else:
+                at -= len(self._kept(year))
+                year += 1
+            if not 1 < year < 9998:
+                raise PartitionError(BEYOND)
+        return self._kept(year)[at]

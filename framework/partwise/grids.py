@@ -145,6 +145,7 @@ class PeriodGrid:
         self._step = step
         self._anchor = anchor
         self._time = time  # seconds after midnight
+        self._ticks: dict[int, int | None] = {}
 
     def _wall(self, period: int) -> int | None:
         if self._unit == "day":
@@ -159,6 +160,11 @@ class PeriodGrid:
         return (date(year, month + 1, self._anchor).toordinal() - _EPOCH_DAY) * DAY + self._time
 
     def _tick(self, period: int) -> int | None:
+        if period not in self._ticks:
+            self._ticks[period] = self._find_tick(period)
+        return self._ticks[period]
+
+    def _find_tick(self, period: int) -> int | None:
         wall = self._wall(period)
         if wall is None:
             return None

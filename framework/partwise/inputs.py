@@ -83,7 +83,7 @@ def _inputs(
         up = nodes.get(edge.upstream)
         if up is None or up.unique_id in through:
             continue
-        chain = (*hops, *_hop(reader, edge, up))
+        chain = (*hops, *hop_to(reader, edge, up))
         if up.materialized in _THROUGH:
             inherits = up.materialized == "ephemeral" and up.definition is None
             inner = reader if inherits else up.definition
@@ -92,7 +92,8 @@ def _inputs(
             yield Input(up.unique_id, chain, through, edge.allow_missing_upstream, edge.line)
 
 
-def _hop(reader: Definition | None, edge: Edge, up: Node) -> tuple[Hop, ...]:
+def hop_to(reader: Definition | None, edge: Edge, up: Node) -> tuple[Hop, ...]:
+    """The step from a reader to one input, () to one without partitions. Raises PartitionError without a mapping."""
     if up.definition is None:
         return ()
     if reader is None or edge.whole:

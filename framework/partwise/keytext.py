@@ -11,6 +11,7 @@ from partwise.errors import PartitionError
 from partwise.spans import Slice
 
 Slices = dict[str, Slice]
+_BOTH = 4  # how `_likeness` of both ends adds up when both are keys
 
 
 def join_key(parts: Sequence[str]) -> str:
@@ -65,10 +66,11 @@ def subset_slices(axes: Sequence[Axis], text: str, now: datetime | None) -> list
         )
     if found:
         return found
+    score, nearest = max(errors, key=lambda scored: scored[0])
     pieces = [piece.strip() for piece in text.split(",")]
-    if len(pieces) > 1 and all(pieces):
+    if score < _BOTH and len(pieces) > 1 and all(pieces):
         return [slices for piece in pieces for slices in subset_slices(axes, piece, now)]
-    raise max(errors, key=lambda scored: scored[0])[1]
+    raise nearest
 
 
 def splits(text: str) -> list[tuple[str, str]]:

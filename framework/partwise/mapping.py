@@ -119,7 +119,7 @@ def upstream(m: Mapping, wanted: PartitionSet, *, of: Definition, now: datetime)
     if isinstance(m, All):
         return Needed(exists, of.empty())
     if isinstance(m, Last):
-        return Needed(_last(exists), of.empty())
+        return Needed(last_partition(exists), of.empty())
     if isinstance(m, Keys):
         needed = of.union_of(_lenient_key(of, key) for key in m.keys)
     else:
@@ -139,7 +139,7 @@ def downstream(m: Mapping, changed: PartitionSet, *, of: Definition, now: dateti
     if isinstance(m, All):
         return exists
     if isinstance(m, Last):
-        return exists if changed & _last(up.existing(now)) else of.empty()
+        return exists if changed & last_partition(up.existing(now)) else of.empty()
     if isinstance(m, Keys):
         named = up.union_of(_lenient_key(up, key) for key in m.keys)
         return exists if changed & named else of.empty()
@@ -174,7 +174,7 @@ def _deciding_twice(per_dimension: Dims, up: Definition, down: Definition) -> li
     return [name for name in dict.fromkeys(deciding) if deciding.count(name) > 1]
 
 
-def _last(existing: PartitionSet) -> PartitionSet:
+def last_partition(existing: PartitionSet) -> PartitionSet:
     """The last partition along the time dimension (of each combination of the others), else of the first dimension."""
     axis = existing.definition.time_axis or existing.definition.axes[0]
     return existing.restrict(axis.name, last_of(axis, existing.project(axis.name)))

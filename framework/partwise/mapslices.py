@@ -111,10 +111,7 @@ def _touched(m: TimeWindow, d: TimeAxis, lo: int, hi: int) -> tuple[int, int]:
     by = int(m.shift.total_seconds())
     first, last = d.grid.floor(lo - by), d.grid.floor(hi - by - 1)
     if d.exclude:
-        if d.exclusions.holds(first):
-            first = d.grid.after(d.exclusions.last_of_run(first))
-        if d.exclusions.holds(last):
-            last = d.grid.floor(d.exclusions.first_of_run(last) - 1)
+        first, last = d.exclusions.kept_from(first), d.exclusions.kept_until(last)
     return d.shift(first, -m.end_offset), d.grid.after(d.shift(last, -m.start_offset))
 
 

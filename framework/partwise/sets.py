@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from partwise import tree
 from partwise.axes import Axis, DynamicAxis, TimeAxis
@@ -21,6 +21,8 @@ from partwise.keytext import join_key, key_slices, subset_slices
 from partwise.settext import parse_set, write_set
 from partwise.spans import Slice, Span, Spans, Window
 from partwise.tree import Box, Node
+
+T = TypeVar("T")
 
 
 class Definition:
@@ -234,7 +236,7 @@ class PartitionRow:
     end: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PartitionSet:
     """An immutable set of partitions of one definition, in canonical form: equal sets compare equal."""
 
@@ -282,6 +284,9 @@ class PartitionSet:
         except PartitionError:
             return False
 
+    def __iter__(self) -> Iterator[str]:
+        return self.keys()
+
     def __le__(self, other: PartitionSet) -> bool:
         return not self - other
 
@@ -291,20 +296,22 @@ class PartitionSet:
 
     def keys(self) -> Iterator[str]:
         """The keys as shown to people, in definition order."""
-        axes = self.definition.axes
+        write = [_once(axis.key) if isinstance(axis, TimeAxis) else str for axis in self.definition.axes]
         for ticks in self._ticks():
-            yield join_key([a.key(t) if isinstance(a, TimeAxis) else t for a, t in zip(axes, ticks, strict=True)])
+            yield join_key([to_text(tick) for to_text, tick in zip(write, ticks, strict=True)])
 
     def rows(self) -> Iterator[PartitionRow]:
         """The partitions as the log stores them, in definition order."""
         axes, timed = self.definition.axes, self.definition.time_axis
+        names = [axis.name for axis in axes]
+        write = [_once(axis.log_key) if isinstance(axis, TimeAxis) else str for axis in axes]
+        at = -1 if timed is None else axes.index(timed)
+        after = None if timed is None else _once(timed.grid.after)
         for ticks in self._ticks():
-            texts = [a.log_key(t) if isinstance(a, TimeAxis) else t for a, t in zip(axes, ticks, strict=True)]
-            start = end = None
-            if timed is not None:
-                start = ticks[axes.index(timed)]
-                end = timed.grid.after(start)
-            yield PartitionRow(join_key(texts), {a.name: t for a, t in zip(axes, texts, strict=True)}, start, end)
+            texts = [to_text(tick) for to_text, tick in zip(write, ticks, strict=True)]
+            start = None if after is None else ticks[at]
+            end = None if after is None else after(ticks[at])
+            yield PartitionRow(join_key(texts), dict(zip(names, texts, strict=True)), start, end)
 
     def _ticks(self) -> Iterator[tuple[Any, ...]]:
         return tree.walk(self.root, 0, self.definition.axes)
@@ -351,5 +358,21 @@ class PartitionSet:
             return key
         raise PartitionError("the set is empty")
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} partitions: {self}>"
+
     def __str__(self) -> str:
         return write_set(self.definition.dims, self.boxes())
+
+
+def _once(function: Callable[[int], T]) -> Callable[[int], T]:
+    """The function, asked once for equal arguments that follow each other."""
+    last: tuple[int, T] | None = None
+
+    def ask(value: int) -> T:
+        nonlocal last
+        if last is None or last[0] != value:
+            last = (value, function(value))
+        return last[1]
+
+    return ask

@@ -12,11 +12,12 @@ from partwise.errors import PartitionError
 from partwise.exclusions import Exclusions
 from partwise.grids import Grid, canonical_cron, ceil, grid
 from partwise.spans import Span, Spans, Window, intersect, subtract
-from partwise.timetext import DAY_FORMAT, HOUR_FORMAT, Reading, read_time, write_time
-from partwise.zones import to_datetime, to_instant, wall_of
+from partwise.timetext import DAY_FORMAT, HOUR_FORMAT, Reading, Writer, read_time
+from partwise.zones import to_datetime, to_instant, wall_of, year_start
 
 Moment = str | date | datetime
 
+_FIRST, _LAST = year_start(2), year_start(9999)  # a year off either end of what Python can show
 _FORMAT_PROBES = 50  # windows whose keys are read back to test a format
 
 
@@ -57,7 +58,7 @@ class TimeAxis:
         object.__setattr__(self, "begin", ceil(self.grid, first))
         object.__setattr__(self, "finish", None if last is None else self.grid.floor(last))
         if self.exclude:
-            self._move(self.begin, 1)  # refuses exclusions that leave no window
+            self.exclusions.kept_from(self.begin)  # refuses exclusions that leave no window
         if self.format:
             self._check_format()
 
@@ -81,7 +82,7 @@ class TimeAxis:
         reading: Reading | None
         if isinstance(moment, datetime):
             up = moment + timedelta(microseconds=999_999 if what == "start" else 0)
-            reading = Reading(wall_of(moment)) if moment.tzinfo is None else Reading(to_instant(up), 0, 0)
+            reading = Reading(wall_of(up)) if moment.tzinfo is None else Reading(to_instant(up), 0, 0)
         elif isinstance(moment, date):
             reading = Reading(wall_of(datetime(moment.year, moment.month, moment.day)))
         else:
@@ -90,13 +91,10 @@ class TimeAxis:
             shown = f"in the format `{self.format}`, or as `2024-01-15`" if self.format else "like `2024-01-15`"
             hint = f"write a date or time {shown}, `2024-01-15T05:00` or `2024-01-15T05:00Z`"
             raise PartitionError(f"`{what}` of the {self.kind} partitions is `{moment}`, not a time", hint=hint)
-        instant = self._begins(reading)
-        if not -62_135_000_000 < instant < 253_370_764_800:  # one year off either end of what Python can show
-            raise PartitionError(
-                f"`{what}` of the {self.kind} partitions is `{moment}`",
-                hint="years go from 2 to 9998; no end: leave it out",
-            )
-        return instant
+        if not _FIRST < reading.wall < _LAST:
+            hint = "years go from 2 to 9998; leave `end` out for no end"
+            raise PartitionError(f"`{what}` of the {self.kind} partitions is `{moment}`", hint=hint)
+        return self._begins(reading)
 
     def _begins(self, reading: Reading) -> int:
         if reading.offset is not None:
@@ -105,14 +103,15 @@ class TimeAxis:
 
     # ------------------------------------------------------------ keys
 
-    def key(self, tick: int) -> str:
-        """The key of the window that starts at `tick`, in `format`."""
-        form = self.format or self.default_format
-        return write_time(tick, self.grid.zone, form, tell_apart=self.grid.is_elapsed)
+    @cached_property
+    def key(self) -> Writer:
+        """`key(tick)`: the key of the window that starts at `tick`, in `format`."""
+        return Writer(self.grid.zone, self.format or self.default_format, tell_apart=self.grid.is_elapsed)
 
-    def log_key(self, tick: int) -> str:
-        """The key under which facts are stored: `format` is for display, so it may change."""
-        return write_time(tick, self.grid.zone, self.default_format, tell_apart=self.grid.is_elapsed)
+    @cached_property
+    def log_key(self) -> Writer:
+        """`log_key(tick)`: the key under which facts are stored: `format` is for display, so it may change."""
+        return Writer(self.grid.zone, self.default_format, tell_apart=self.grid.is_elapsed)
 
     def tick(self, text: str) -> int:
         """The tick that a key names, inside the definition or not.
@@ -136,6 +135,8 @@ class TimeAxis:
                 return low
         elif (found := self._only_tick_in(text, guess, reading)) is not None:
             return found
+        if low == guess:  # the end of a gap that holds the wall time
+            near = [self.grid.floor(low - 1), low]
         hint = f"the nearest keys are {', '.join(f'`{self.key(t)}`' for t in near)}"
         raise PartitionError(f"`{text}` is not a {self.kind} partition key", hint=hint)
 
@@ -225,26 +226,15 @@ class TimeAxis:
                     hint="give `now`, or an `end`",
                 )
             return self.clip(((self.begin, self.finish),)) if self.begin < self.finish else ()
-        high = self._move(self.grid.floor(to_instant(now)), self.end_offset)
+        high = self.grid.floor(to_instant(now))
+        if self.end_offset:
+            last = self.exclusions.kept_until(high - 1) if self.exclude else self.grid.floor(high - 1)
+            high = self.grid.after(self.shift(last, self.end_offset))
         return self.clip(((self.begin, high),)) if high > self.begin else ()
-
-    def _move(self, tick: int, by: int) -> int:
-        """Shift by windows that are not excluded."""
-        if not self.exclude:
-            return self.grid.shift(tick, by)
-        while by > 0:
-            if not self.exclusions.holds(tick):
-                by -= 1
-            tick = self.grid.after(self.exclusions.last_of_run(tick))
-        while by < 0:
-            tick = self.exclusions.first_of_run(self.grid.floor(tick - 1))
-            if not self.exclusions.holds(tick):
-                by += 1
-        return tick
 
     def shift(self, tick: int, by: int) -> int:
         """The start of the window `by` windows later, counting only windows that are not excluded."""
-        return self._move(tick, by)
+        return self.exclusions.shift(tick, by) if self.exclude and by else self.grid.shift(tick, by)
 
     def cover(self, lo: int, hi: int) -> tuple[int, int]:
         """The span of whole windows that overlap `[lo, hi)`, in the definition or not."""
@@ -254,14 +244,12 @@ class TimeAxis:
         return sum(self.grid.count(lo, hi) for lo, hi in spans)
 
     def take(self, spans: Spans, n: int) -> tuple[Spans, Spans]:
-        """The first `n` windows and the rest."""
+        """The first `n` windows and the rest; there must be more than `n`."""
         for i, (lo, hi) in enumerate(spans):
-            size = self.grid.count(lo, hi)
-            if n < size:
-                at = self.grid.shift(lo, n)
-                head = (*spans[:i], (lo, at)) if at > lo else spans[:i]
-                return head, ((at, hi), *spans[i + 1 :])
-            n -= size
+            at = self.grid.shift(lo, n)
+            if at < hi:
+                return ((*spans[:i], (lo, at)) if at > lo else spans[:i]), ((at, hi), *spans[i + 1 :])
+            n -= self.grid.count(lo, hi)
         return spans, ()
 
     def windows(self, span: Span) -> Iterator[tuple[int, int]]:
@@ -302,10 +290,10 @@ class TimeAxis:
         if tick < self.begin or (self.finish is not None and self.grid.after(tick) > self.finish):
             raise PartitionError(f"partition `{text}` is outside the definition", hint=self._extent())
         if self.exclude and self.exclusions.holds(tick):
-            near = [self.key(self._move(tick, -1)), self.key(self.grid.after(self.exclusions.last_of_run(tick)))]
+            near = (self.exclusions.kept_until(tick), self.exclusions.kept_from(tick))
             raise PartitionError(
                 f"partition `{text}` is excluded from the definition",
-                hint=f"the nearest keys are {', '.join(f'`{k}`' for k in near)}",
+                hint=f"the nearest keys are {', '.join(f'`{self.key(t)}`' for t in near)}",
             )
         return tick
 

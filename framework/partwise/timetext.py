@@ -14,6 +14,7 @@ from partwise.zones import DAY, HOUR, Zone, from_wall, wall_of
 DAY_FORMAT = "%Y-%m-%d"
 HOUR_FORMAT = "%Y-%m-%d-%H:%M"
 
+_LONGEST_FOLD = 26 * HOUR  # a wall time may come again after so long at most (Kwajalein, 1969)
 _OFFSET = re.compile(r"(.+?\d) ?(Z|[+-]\d\d:?\d\d)$")
 _YEAR = re.compile(r"(\d{4})")
 _QUARTER = re.compile(r"(\d{4})-?[Qq]([1-4])")
@@ -111,23 +112,45 @@ def _seconds(offset: str) -> int:
     return size if offset[0] == "+" else -size
 
 
-def write_time(instant: int, in_zone: Zone, form: str, *, tell_apart: bool) -> str:
-    """What the wall clock shows at an instant, in a strftime format.
+class Writer:
+    """Writes what the wall clock of a zone shows at an instant, in a strftime format.
 
-    With `tell_apart` the second of two equal wall times carries its UTC offset.
+    With `tell_apart` the second of two equal wall times carries its UTC offset. Keys are mostly written one after the
+    other, so the stretch of one offset and the last date are kept (in one assignment each: threads may share a writer).
     """
-    offset = in_zone.offset(instant)
-    moment = from_wall(instant + offset)
-    if form == DAY_FORMAT:
-        return f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
-    if form == HOUR_FORMAT:
-        text = f"{moment.year:04}-{moment.month:02}-{moment.day:02}-{moment.hour:02}:{moment.minute:02}"
-    else:
-        filled = form.replace("%z", _shown(offset)).replace("%Z", _shown(offset)).replace("%Y", f"{moment.year:04}")
-        text = moment.strftime(filled)
-    if tell_apart and "%z" not in form and "%Z" not in form and in_zone.is_second(instant):
-        text += _shown(offset)
-    return text
+
+    def __init__(self, in_zone: Zone, form: str, *, tell_apart: bool) -> None:
+        self._zone = in_zone
+        self._form = form
+        self._tell_apart = tell_apart and "%z" not in form and "%Z" not in form
+        self._stretch = (0, 0, 0)  # from, to, offset; nothing in it is told apart
+        self._date = (0, "1970-01-01")
+
+    def __call__(self, instant: int) -> str:
+        lo, hi, offset = self._stretch
+        if not lo <= instant < hi:
+            part = self._zone.segment(instant)
+            offset = part.offset
+            if self._tell_apart and instant < part.lo + _LONGEST_FOLD:
+                text = self._write(instant + offset, offset)
+                return text + _shown(offset) if self._zone.is_second(instant) else text
+            self._stretch = (instant, part.hi, offset)
+        return self._write(instant + offset, offset)
+
+    def _write(self, wall: int, offset: int) -> str:
+        if self._form not in (DAY_FORMAT, HOUR_FORMAT):
+            moment, zone_text = from_wall(wall), _shown(offset)
+            filled = self._form.replace("%z", zone_text).replace("%Z", zone_text).replace("%Y", f"{moment.year:04}")
+            return moment.strftime(filled)
+        day, second = divmod(wall, DAY)
+        known, text = self._date
+        if day != known:
+            moment = from_wall(wall)
+            text = f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
+            self._date = (day, text)
+        if self._form == DAY_FORMAT:
+            return text
+        return f"{text}-{second // HOUR:02}:{second % HOUR // 60:02}"
 
 
 def _shown(offset: int) -> str:
