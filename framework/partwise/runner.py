@@ -1,0 +1,476 @@
+"""Carries out a plan: several threads, each with a session of its own, run what is ready.
+
+The main thread decides what starts, tells the caller what happens, and writes history. A worker renders one run, writes
+it, and answers with a result; nothing it meets ends the others.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+from partwise import history, status, write
+from partwise.adapters.base import Adapter
+from partwise.claims import Claim, Claims, claims_of
+from partwise.errors import CancelledError, CommitError, PartwiseError, RenderError, WarehouseError
+from partwise.history import Invocation
+from partwise.nodes import Node
+from partwise.plan import Plan, Step
+from partwise.rendered import FilteredInput, Rendered
+from partwise.results import Event, RunResult, RunResults
+from partwise.schedule import Job, Schedule
+from partwise.sql import count_nulls
+from partwise.texts import ModelText, Texts
+from partwise.write import Log, Target, Written
+
+_BATCH = 500  # run_log rows are kept until there are so many, or the invocation ends
+_PAUSE = 0.05  # seconds before a conflicting transaction is tried again, doubled each time
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a plan is carried out. `fingerprints` are stored with what is written; `wait` is for rivals, in seconds."""
+
+    now: datetime
+    invocation_id: str = ""
+    threads: int = 1
+    fail_fast: bool = False
+    wait: float = 0
+    schema: str = "partwise"
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    user: str | None = None
+    git_commit: str | None = None
+
+
+def execute(
+    plan: Plan,
+    nodes: Mapping[str, Node],
+    adapter: Adapter,
+    texts: Texts,
+    options: Options,
+    *,
+    on_event: Callable[[Event], None] | None = None,
+) -> RunResults:
+    """Carry out a plan and say how every run ended.
+
+    Nothing a model does raises: its error is in its result, its partitions are marked failed, and what does not read
+    them goes on. Ctrl-C stops the statements that run, rolls them back and returns with `interrupted`. Raises
+    WarehouseError when the warehouse itself cannot be used, or another run holds what this one would write.
+    """
+    name = options.invocation_id or new_invocation_id(options.now)
+    invocation = Invocation(name, options.arguments, options.user, options.git_commit)
+    if not plan.steps:
+        return RunResults(invocation.id)
+    return _Execution(
+        plan=plan,
+        nodes=nodes,
+        adapter=adapter,
+        texts=texts,
+        options=options,
+        log=Log(options.schema, options.now),
+        on_event=on_event or (lambda event: None),
+        invocation=invocation,
+    ).carry_out()
+
+
+def new_invocation_id(now: datetime) -> str:
+    """An id that sorts by time: `20240115T060000-1a2b3c4d`."""
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+
+
+@dataclass(slots=True)
+class _Model:
+    """What the runs of one model share. Made ready by the first of them, under `lock`."""
+
+    node: Node
+    step: Step
+    lock: Lock = field(default_factory=Lock)
+    text: ModelText | None = None
+    target: Target | None = None
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    error: PartwiseError | None = None  # why it cannot be made ready: no run of it can succeed
+
+
+@dataclass(slots=True)
+class _Done:
+    job: Job
+    result: RunResult
+    broken: PartwiseError | None = None  # the model could not be made ready
+
+
+@dataclass(slots=True)
+class _Execution:
+    plan: Plan
+    nodes: Mapping[str, Node]
+    adapter: Adapter
+    texts: Texts
+    options: Options
+    log: Log
+    on_event: Callable[[Event], None]
+    invocation: Invocation
+    schedule: Schedule = field(init=False)
+    models: dict[str, _Model] = field(init=False)
+    catalog: status.Catalog = field(init=False)
+    results: list[RunResult] = field(default_factory=list)
+    unlogged: list[RunResult] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)
+    abandoned: set[str] = field(default_factory=set)
+    null_counts: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
+    null_lock: Lock = field(default_factory=Lock)
+
+    # ------------------------------------------------------------ the main thread
+
+    def carry_out(self) -> RunResults:
+        began = time.monotonic()
+        self.schedule = Schedule(self.plan, self.nodes, self.log.as_of)
+        self.models = {step.model: _Model(self.nodes[step.model], step) for step in self.plan.steps}
+        claims = claims_of(self.adapter.identity)
+        interrupted = False
+        with ExitStack() as stack:
+            for claim in self._claims():
+                stack.enter_context(claims.hold(claim, wait=self.options.wait))
+            self.catalog = status.ensure(self.adapter, self.log.schema)
+            self._begin(claims)
+            try:
+                interrupted = self._run()
+            finally:
+                self._finish(interrupted)
+        return RunResults(
+            self.invocation.id, tuple(self.results), interrupted, time.monotonic() - began, tuple(self.warnings)
+        )
+
+    def _claims(self) -> list[Claim]:
+        """One claim per model, in the order of names, so that two invocations cannot wait for each other."""
+        made = []
+        for step in self.plan.steps:
+            whole = step.partitions is None or step.full_refresh
+            relation = self.nodes[step.model].relation.key
+            made.append(Claim(relation, None if whole else step.partitions, self.invocation.id))
+        return sorted(made, key=lambda claim: claim.relation)
+
+    def _begin(self, claims: Claims) -> None:
+        wanted = [(self.nodes[step.model], step.partitions) for step in self.plan.steps]
+        history.begin(self.adapter, self.invocation, wanted, alive=claims.invocations(), schema=self.log.schema)
+
+    def _finish(self, interrupted: bool) -> None:
+        self._flush()
+        failed = any(result.status in ("error", "skipped", "partial") for result in self.results)
+        ending = "interrupted" if interrupted else "failed" if failed else "success"
+        history.finish(self.adapter, self.invocation, ending, schema=self.log.schema)
+
+    def _run(self) -> bool:
+        """Hand out runs until all have ended. Returns whether somebody pressed Ctrl-C."""
+        threads = max(1, min(self.options.threads, self.plan.run_count))
+        workers = [_Worker(self, self.adapter.session()) for _ in range(threads)]
+        jobs: SimpleQueue[Job | None] = SimpleQueue()
+        done: SimpleQueue[_Done] = SimpleQueue()
+        pool = [Thread(target=worker.work, args=(jobs, done), daemon=True) for worker in workers]
+        for thread in pool:
+            thread.start()
+        active, interrupted = 0, False
+        try:
+            while True:
+                try:
+                    while not interrupted and active < len(workers) and (job := self.schedule.next()) is not None:
+                        if job.all_skipped:
+                            self._take(_Done(job, self._skipped(job)))
+                            continue
+                        self.on_event(Event("start", job.run))
+                        active += 1
+                        jobs.put(job)
+                    if not active:
+                        return interrupted
+                    ended = done.get()
+                    active -= 1
+                    self._take(ended)
+                except KeyboardInterrupt:
+                    if interrupted:  # pressed again: do not wait for the engine
+                        raise
+                    interrupted = True
+                    self.schedule.stop()
+                    for worker in workers:
+                        worker.session.cancel()
+        finally:
+            for _ in pool:
+                jobs.put(None)
+            for thread in pool:
+                thread.join(timeout=5)
+            for worker in workers:
+                worker.session.close()
+
+    def _skipped(self, job: Job) -> RunResult:
+        skipped = job.run.partitions
+        return RunResult(job.run, "skipped", self.run_id(job, 1), skipped=skipped, because=job.because)
+
+    def run_id(self, job: Job, tries: int) -> str:
+        """The id of one try: each is an attempt of its own."""
+        again = f".{tries}" if tries > 1 else ""
+        return f"{self.invocation.id}.{job.run.id}{again}"
+
+    def _take(self, ended: _Done) -> None:
+        """Account for a job that has ended."""
+        job, result = ended.job, ended.result
+        if ended.broken is not None and job.run.model in self.abandoned:  # several threads met the same error
+            self.schedule.finish(job, None, failed=True)
+            return
+        failed = result.status in ("error", "skipped", "cancelled")
+        self.schedule.finish(job, result.written, failed=failed)
+        if ended.broken is not None:
+            result = self._abandon(job, result)
+        if result.status in ("skipped", "cancelled", "error"):
+            self._note(job, result)
+        self.results.append(result)
+        if result.status != "error":  # that one has been logged by `_note`
+            self.unlogged.append(result)
+        for warning in result.warnings:
+            if warning not in self.warnings:
+                self.warnings[warning] = None
+                self.on_event(Event("warning", job.run, text=warning))
+        self.on_event(Event("finish", job.run, result))
+        if len(self.unlogged) >= _BATCH:
+            self._flush()
+        if result.status == "error" and self.options.fail_fast:
+            self.schedule.stop()
+        elif job.step.full_refresh and self.schedule.filled(job.run.model):
+            self._publish(job)
+
+    def _abandon(self, job: Job, result: RunResult) -> RunResult:
+        """One result for a model of which no run can succeed, in place of one for each of its runs."""
+        self.abandoned.add(job.run.model)
+        rest = self.schedule.abandon(job.run.model, f"{self.nodes[job.run.model].name} failed")
+        if rest is None or job.run.partitions is None:
+            return result
+        whole = replace(job.run, partitions=job.run.partitions | rest)
+        return replace(result, run=whole)
+
+    def _note(self, job: Job, result: RunResult) -> None:
+        """Mark what a run did not build: failed or cancelled. What was skipped was not attempted."""
+        if result.status == "skipped":
+            return
+        state = "failed" if result.status == "error" else "cancelled"
+        model = self.models[job.run.model]
+        with self.adapter.transaction():
+            self._mark(model, result, state)
+            if state == "failed":
+                history.log_runs(self.adapter, self.invocation, [result], self.nodes, schema=self.log.schema)
+
+    def _mark(self, model: _Model, result: RunResult, state: str) -> None:
+        node, target = model.node, model.target
+        found = self.catalog.find(node.relation)
+        incarnation = found.incarnation if found is not None else None
+        partitions = result.run.partitions
+        if partitions is None:
+            write.mark_whole(self.adapter, node, incarnation, result.run_id, state, self.log)
+            return
+        if result.skipped:
+            partitions = partitions - result.skipped
+        if target is not None and not target.is_refresh:
+            incarnation, attempts = target.incarnation, target.attempts
+        elif incarnation is not None:  # not made ready, or a full refresh that fills another table
+            attempts = status.read_attempts(self.adapter, node, incarnation, self.log.schema)
+        else:
+            attempts = status.Attempts()
+        parts = attempts.parts(partitions)
+        write.mark_partitions(self.adapter, node, incarnation, parts, result.run_id, state, self.log)
+
+    def _publish(self, job: Job) -> None:
+        """Swap in what a full refresh has filled, unless some of it failed."""
+        model = self.models[job.run.model]
+        name, target = model.node.name, model.target
+        if not self.schedule.failed(job.run.model):
+            if target is not None and target.is_refresh:
+                write.publish_refresh(self.adapter, target)
+            self.schedule.release(job.run.model, published=True)
+            return
+        if target is not None and target.is_refresh:
+            write.drop_refresh(self.adapter, target)
+            warning = f"the full refresh of `{name}` was not published, because some of it failed: the old table stays"
+            self.warnings[warning] = None
+            self.on_event(Event("warning", job.run, text=warning))
+            self.schedule.release(job.run.model, published=False)
+        else:
+            self.schedule.release(job.run.model, published=True)
+
+    def _flush(self) -> None:
+        batch, self.unlogged = self.unlogged, []
+        history.log_runs(self.adapter, self.invocation, batch, self.nodes, schema=self.log.schema)
+
+
+class _Worker:
+    """One thread: takes jobs, answers with results."""
+
+    def __init__(self, execution: _Execution, session: Adapter) -> None:
+        self.execution = execution
+        self.session = session
+        self.log = execution.log
+
+    def work(self, jobs: SimpleQueue[Job | None], done: SimpleQueue[_Done]) -> None:
+        """Run jobs until told to stop."""
+        while (job := jobs.get()) is not None:
+            done.put(self._do(job))
+
+    def _do(self, job: Job) -> _Done:
+        model = self.execution.models[job.run.model]
+        began, started = time.monotonic(), datetime.now(UTC)
+        base = RunResult(job.run, "error", self.execution.run_id(job, 1), started_at=started, skipped=job.skipped)
+        try:
+            with model.lock:
+                if model.error is None:
+                    self._make_ready(model, job)
+            if model.error is not None:
+                return _Done(job, replace(base, error=model.error, seconds=time.monotonic() - began), model.error)
+            result = self._run(model, job, base)
+        except CancelledError as error:
+            result = replace(base, status="cancelled", error=error)
+        except PartwiseError as error:
+            result = replace(base, error=self._hinted(job, error))
+        except Exception as error:  # a mistake of ours must not leave the other threads waiting
+            unexpected = WarehouseError(f"{type(error).__name__}: {error}", model=model.node.name)
+            unexpected.__cause__ = error
+            result = replace(base, error=unexpected)
+        return _Done(job, replace(result, seconds=time.monotonic() - began))
+
+    def _hinted(self, job: Job, error: PartwiseError) -> PartwiseError:
+        if error.hint is None and job.run.mode == "single_run" and job.run.size > 1:
+            error.hint = "`--run-mode multi` builds one partition at a time and shows which of them fails"
+        return error
+
+    # ------------------------------------------------------------ making a model ready
+
+    def _make_ready(self, model: _Model, job: Job) -> None:
+        """Find the columns, create or change the table: once per model. An error is kept, for all its runs."""
+        if model.text is not None:
+            return
+        try:
+            node = model.node
+            there = self.execution.catalog.find(node.relation)
+            exists = there is not None and there.kind == "table" and not job.step.full_refresh
+            text = self.execution.texts.open(node, table_exists=exists)
+            columns = text.columns(job.partitions, self.session.describe)
+            if node.is_partitioned:
+                fingerprint = self.execution.options.fingerprints.get(node.unique_id)
+                refresh = job.step.full_refresh
+                target = write.prepare(
+                    self.session, node, columns, self.log, full_refresh=refresh, fingerprint=fingerprint
+                )
+                if target.is_refresh:
+                    text = self.execution.texts.open(node, table_exists=False, target=target.relation)
+                model.target = target
+            model.text = text
+        except CancelledError:
+            raise
+        except PartwiseError as error:
+            error.model = error.model or model.node.name
+            error.file = error.file or model.node.path
+            model.error = error
+
+    # ------------------------------------------------------------ one run
+
+    def _run(self, model: _Model, job: Job, base: RunResult) -> RunResult:
+        assert model.text is not None
+        rendered = model.text.render(job.partitions, self.session.describe)
+        nulls = self._count_nulls(model.node, rendered)
+        tries = 0
+        while True:
+            tries += 1
+            run_id = self.execution.run_id(job, tries)
+            try:
+                written = self._write(model, job, rendered, run_id)
+                break
+            except CommitError as error:
+                if self._committed(run_id):
+                    written = Written(rows=0, warnings=(f"the answer to COMMIT was lost, it had worked: {error}",))
+                    break
+                if tries > model.node.retries:
+                    raise
+            except WarehouseError as error:
+                if not error.transient or tries > model.node.retries:
+                    raise
+            time.sleep(_PAUSE * 2 ** (tries - 1))
+        warnings = [*rendered.warnings, *written.warnings, *_null_warnings(model.node, nulls)]
+        if written.leaks and model.node.on_leak == "warn":
+            rows = "1 row" if written.leaks == 1 else f"{written.leaks} rows"
+            warnings.append(f"`{model.node.name}` gave {rows} outside the partitions of a run, which were left out")
+        return replace(
+            base,
+            status="partial" if job.skipped else "success",
+            run_id=run_id,
+            written=job.partitions,
+            because=job.because,
+            rows=written.rows,
+            tries=tries,
+            leaks=written.leaks,
+            nulls={name: n for name, n in nulls.items() if n},
+            warnings=tuple(warnings),
+            sql_hash=write.sql_hash(rendered),
+        )
+
+    def _write(self, model: _Model, job: Job, rendered: Rendered, run_id: str) -> Written:
+        if model.target is None:
+            fingerprint = self.execution.options.fingerprints.get(model.node.unique_id)
+            return write.write_whole(self.session, rendered, self.execution.catalog, run_id, self.log, fingerprint)
+        assert job.partitions is not None
+        parts = model.target.attempts.parts(job.partitions, job.step.incomplete)
+        return write.write_partitions(self.session, model.target, rendered, parts, run_id, self.log)
+
+    def _committed(self, run_id: str) -> bool:
+        """Look, in a session of its own, whether a COMMIT whose answer was lost took effect."""
+        session = self.session.session()
+        try:
+            return write.committed(session, run_id, self.log)
+        finally:
+            session.close()
+
+    # ------------------------------------------------------------ rows that belong to no partition
+
+    def _count_nulls(self, node: Node, rendered: Rendered) -> dict[str, int]:
+        """Rows of each filtered input whose partition column is NULL; each input is counted once per invocation.
+
+        Raises RenderError when the model or the input says `on_null: error`.
+        """
+        counts: dict[str, int] = {}
+        for read in rendered.filtered:
+            policy = _null_policy(node, read)
+            if read.upstream.is_partitioned or policy == "skip":  # its own guard lets no NULL in
+                continue
+            key = (read.relation.key, read.exprs)
+            with self.execution.null_lock:
+                if key not in self.execution.null_counts:
+                    found = self.session.fetch(count_nulls(read, self.session.dialect))
+                    self.execution.null_counts[key] = int(found[0][0])
+                counts[read.relation.key] = self.execution.null_counts[key]
+            if counts[read.relation.key] and policy == "error":
+                raise RenderError(
+                    f"{counts[read.relation.key]} rows of `{read.relation.key}` have NULL in {_listed(read.exprs)}, so "
+                    f"no partition of `{node.name}` gets them",
+                    file=node.path,
+                    line=node.line,
+                    model=node.name,
+                    hint="fill the column, or set on_null to `warn` or `skip`",
+                )
+        return counts
+
+
+def _null_policy(node: Node, read: FilteredInput) -> str:
+    """What the input says, else what the reader says; `warn` is what both say unless told otherwise."""
+    return read.upstream.on_null if read.upstream.on_null != "warn" else node.on_null
+
+
+def _null_warnings(node: Node, nulls: Mapping[str, int]) -> list[str]:
+    return [
+        f"{n} {'row' if n == 1 else 'rows'} of `{name}` have NULL in the partition column and belong to no partition"
+        for name, n in nulls.items()
+        if n
+    ]
+
+
+def _listed(exprs: tuple[str, ...]) -> str:
+    return ", ".join(f"`{expr}`" for expr in exprs)
