@@ -115,6 +115,8 @@ def examine(path: Path, scenario: str, before: int) -> list[str]:
             problems.append(f"next run: {name} holds {w.rows(name)}")
     if w.rows("total") != [(40,)]:
         problems.append(f"next run: total holds {w.rows('total')}")
+    if left := w.rows("select table_name from duckdb_tables() where table_name like '%partwise%'"):
+        problems.append(f"next run: {left} is left over")
     for name in ("t", "u"):
         fact = w.of(name)
         if len(fact.materialized or ()) != 4 or fact.interrupted:

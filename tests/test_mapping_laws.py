@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from partwise import mapping
+from partwise.axes import TimeAxis
 from partwise.partitions import Definition, PartitionSet, dynamic, multi, static
 from strategies import PLACES, TEXTS, key_definitions, sets_of, time_definitions
 
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
-COMMON = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+COMMON = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Case = tuple[Definition, Definition, mapping.Mapping, datetime]
 
 OFFSETS = st.integers(-3, 3)
@@ -149,11 +150,11 @@ def test_needs_overlap_the_moved_window(case: Case, data: st.DataObject) -> None
     axis = down.time_axis
     assume(axis is not None and not axis.exclude)
     assert axis is not None and isinstance(m, mapping.TimeWindow)
+    windows_up = {above: up.window(above) for above in up.existing(now)}
     for key in list(data.draw(sets_of(down)).keys())[:5]:
         lo = int(down.window(key).start.timestamp())
         start = axis.grid.shift(lo, m.start_offset) + int(m.shift.total_seconds())
         end = axis.grid.shift(lo, m.end_offset + 1) + int(m.shift.total_seconds())
-        windows_up = {above: up.window(above) for above in up.existing(now)}
         right = [k for k, w in windows_up.items() if w.start.timestamp() < end and w.end.timestamp() > start]
         assert list(needs(case, down.parse_key(key)).existing.keys()) == (right if start < end else [])
 
@@ -166,3 +167,14 @@ def test_inferred_overlap_is_symmetric(pair: tuple[Definition, Definition]) -> N
     for key in list(down.all_())[:4]:
         needed = mapping.upstream(m, down.parse_key(key), of=up, now=NOW).existing
         assert needed == mapping.downstream(mapping.infer(down, up), down.parse_key(key), of=up, now=NOW)
+
+
+@COMMON
+@given(CASES, st.data())
+def test_needs_lie_on_windows(case: Case, data: st.DataObject) -> None:
+    up, down, _, _ = case
+    needed = needs(case, data.draw(sets_of(down)))
+    for axis in up.axes:
+        if isinstance(axis, TimeAxis):
+            for lo, hi in (needed.existing | needed.nonexistent).spans(axis.name):
+                assert axis.grid.floor(lo) == lo and axis.grid.floor(hi) == hi

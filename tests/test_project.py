@@ -132,6 +132,19 @@ def test_later_layers_win_and_lists_add_up(tmp_path: Path) -> None:
     assert (n.relation.key, o.relation.key) == ("main_stg.n", "main_base.o")
 
 
+def test_hooks_and_descriptions_keep_their_templates(tmp_path: Path) -> None:
+    files = {
+        "partwise.yml": "name: shop\nmodels: {+pre-hook: 'grant {{ this }}'}\n",
+        M: "select 1 as a",
+        "models/m.yml": "models: [{name: m, description: \"{{ doc('m') }}\", config: {post-hook: ['drop {{ this }}'],"
+        " alias: \"{{ var('v', 'w') }}\", meta: {n: \"{{ 1 + 1 }}\"}}}]",
+    }
+    found = node(tmp_path, files)
+    assert found.config["pre_hook"] == ["grant {{ this }}"] and found.config["post_hook"] == ["drop {{ this }}"]
+    assert found.description == "{{ doc('m') }}"
+    assert found.relation.identifier == "w" and found.config["meta"] == {"n": 2}
+
+
 def test_the_same_in_toml(tmp_path: Path) -> None:
     toml = """
         [tool.other]
@@ -143,6 +156,7 @@ def test_the_same_in_toml(tmp_path: Path) -> None:
         [tool.partwise.vars]
         country = "US"
         shop.country = "FR"
+        day = 2013-01-01
         [tool.partwise.partitions]
         calendar = "daily(start='2013-01-01')"
         [tool.partwise.models.shop.staging]
@@ -160,6 +174,8 @@ def test_the_same_in_toml(tmp_path: Path) -> None:
     assert project.vars["country"] == "FR"
     assert project.settings.on_run_end == ("select 1",)
     assert load(tmp_path, vars={"country": "DE"}).vars["country"] == "DE"
+    assert project.vars["day"] == "2013-01-01"
+    assert project.vars["shop"] == {"country": "FR"}
 
 
 def test_disabled_nodes_are_left_out(tmp_path: Path) -> None:
@@ -197,6 +213,28 @@ def test_relation_names(tmp_path: Path) -> None:
         "source.shop.plain.t": (None, "plain", "t"),
     }
     assert load(tmp_path, target="sf").model("a").dialect == "snowflake"
+
+
+def test_naming_macros_of_the_project(tmp_path: Path) -> None:
+    macros = """
+        {% macro generate_schema_name(custom_schema_name, node) -%}
+            {%- if custom_schema_name is none -%} {{ target.schema }} {%- else -%} {{ custom_schema_name | trim }} {%- endif -%}
+        {%- endmacro %}
+        {% macro generate_alias_name(custom_alias_name=none, node=none) -%}
+            {{ node.fqn[1] ~ '_' ~ (custom_alias_name or node.name) }}
+        {%- endmacro %}
+        """
+    files = {
+        "macros/naming.sql": macros,
+        "models/marts/a.sql": "{{ config(schema='mart') }}select 1 as a",
+        "models/stg/b.sql": "{{ config(alias='bb') }}select 1 as a",
+        "models/s.yml": "sources: [{name: raw, schema: app, tables: [{name: t}]}]",
+    }
+    project = load(tmp_path, files)
+    assert project.model("a").relation.key == "mart.marts_a"
+    assert project.model("b").relation.key == "main.stg_bb"
+    assert project.nodes["source.shop.raw.t"].relation.key == "app.t"
+    assert load(tmp_path).model("a").relation.key == "mart.marts_a"
 
 
 def test_sources_and_seeds_with_partitions(tmp_path: Path) -> None:
@@ -262,7 +300,7 @@ def edges(found: Any) -> list[tuple[str, int | None]]:
         ("{% if is_incremental() %}select * from {{ ref('a') }}{% else %}select * from {{ ref('b') }}{% endif %}",
          [("a", 1), ("b", 1)]),
         ("{% if execute %}select * from {{ ref('a') }}{% else %}select 1{% endif %}", []),
-        ("{% if partition.start.year == 2000 %}select * from {{ ref('a') }}{% endif %}", [("a", 1)]),
+        ("{% if partition.start.datetime.year == 2000 %}select * from {{ ref('a') }}{% endif %}", [("a", 1)]),
         ("select 1 as x\n{{ two_levels('a') }}", [("a", 2)]),
     ],
 )  # fmt: skip
@@ -275,6 +313,24 @@ def test_references(sql: str, wanted: list[tuple[str, int]], tmp_path: Path) -> 
         M: sql,
     }
     assert edges(node(tmp_path, files)) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ partition.key }}{{ partition.keys }}{% for k in partition.keys %}{{ k }}{% endfor %}",
+        "{{ partition.start }}{{ partition.end.date }}{{ partition.start.strftime('%Y%m%d') }}{{ partition.end.epoch }}",
+        "{{ partition.start.timestamp }}{{ partition.start.timestamptz }}{{ partition.start.utc }}",
+        "{{ partition.start.datetime - modules.datetime.timedelta(days=1) }}",
+        "{{ partition.dims.region }}{{ partition.dims['region'] }}{{ partition.dims.all('region') | join(',') }}",
+        "{% if partition %}{{ partition.key | replace('-', '') }}{% endif %}",
+        "{% if partition.key == 'US' or partition.key > 'a' or partition.key.startswith('2') or 'x' in partition.key %}{% endif %}",
+        "{{ partition_filter('d') }}{{ partition_filter() }}{{ partition_filter({'a': 'b'}, lookback=1) }}",
+    ],
+)
+def test_templates_may_use_the_partition(text: str, tmp_path: Path) -> None:
+    sql = f"{{{{ config({DAILY}) }}}}" + text + " select * from {{ ref('a') }}"
+    assert edges(node(tmp_path, {"models/a.sql": "select 1 as x", M: sql})) == [("a", 1)]
 
 
 def test_slashes_begin_a_comment_on_snowflake_only(tmp_path: Path) -> None:
@@ -387,6 +443,17 @@ def test_views_inherit_partitions(sql: str, tmp_path: Path) -> None:
         assert dict(found.partition_expr) == {"day": "d"} and found.materialized == "ephemeral"
     else:
         assert found.inherited_from is None and found.definition is None and not found.partition_expr
+
+
+def test_a_view_over_a_source_takes_its_partition_expr_over(tmp_path: Path) -> None:
+    files = {
+        "models/s.yml": "sources: [{name: raw, partition_expr: {day: d, region: r}, tables: [{name: t}]}]",
+        "models/v.sql": "select d, r, x + 1 as y from {{ source('raw', 't') }}",
+        "models/w.sql": "select d, x from {{ source('raw', 't') }}",
+    }
+    v, w = node(tmp_path, files, "v"), node(tmp_path, files, "w")
+    assert v.inherited_from == "source.shop.raw.t" and dict(v.partition_expr) == {"day": "d", "region": "r"}
+    assert v.definition is None and w.inherited_from is None and not w.partition_expr
 
 
 def test_views_pass_inherited_partitions_on(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ def shown(project: Project) -> tuple[Any, ...]:
         project.name,
         project.vars,
         project.macros,
+        project.settings,
     )
 
 
@@ -229,6 +231,7 @@ def test_a_cache_of_another_version_is_no_cache(tmp_path: Path) -> None:
     [
         ({}, {"vars": {"country": "DE"}}),
         ({"vars": {"country": "DE"}}, {"vars": {"country": "FR"}}),
+        ({"vars": {"country": date(2024, 1, 2)}}, {"vars": {"country": [1, {"a": None}]}}),
         ({}, {"target": "sf"}),
         ({"environ": {"E": "1"}}, {"environ": {"E": "2"}}),
         ({"environ": {"E": "1"}}, {"environ": {}}),
@@ -267,6 +270,23 @@ def test_a_target_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("a file")
     assert check(tmp_path)[0] != "error"
     assert os.listdir(tmp_path / "models")
+
+
+@pytest.mark.parametrize(
+    ("toml", "folder"),
+    [
+        ('[tool.partwise]\nname = "shop"\ntarget-path = "build/x"\n', "build/x"),
+        ('[tool.partwise]\nname = "shop"\n"target_path" = \'out\'  # here\n', "out"),
+        ('[tool.other]\ntarget-path = "foreign"\n[tool.partwise]\nname = "shop"\n', "target"),
+    ],
+)
+def test_the_cache_is_in_the_target_folder(toml: str, folder: str, tmp_path: Path) -> None:
+    write_project(tmp_path, {"models/a.sql": "select 1 as a", "pyproject.toml": toml})
+    check(tmp_path)
+    assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("partwise.cache")] == [f"{folder}/partwise.cache"]
+    _age(tmp_path)
+    load_project(tmp_path, environ=ENVIRON)
+    assert isinstance(load_project(tmp_path, environ=ENVIRON).nodes, Nodes) is (folder != "target")
 
 
 def test_errors_leave_no_cache_behind(tmp_path: Path) -> None:

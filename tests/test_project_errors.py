@@ -69,12 +69,23 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
     "Jinja syntax": ({M: "select 1\n\n{% if %} x"}, ["Jinja:", "models/m.sql:3"]),
     "Jinja block not closed": ({M: "select 1\n{% if true %}\n x"}, ["Jinja:", "endif", "models/m.sql:"]),
     "unknown name in Jinja": ({M: "select 1\n{{ reff('a') }}"}, ["`reff`", "models/m.sql:2", "did you mean `ref`?"]),
+    "unknown name of the partition": (
+        {M: "select 1\n{{ partition.strt }}"},
+        ["`partition` has no `strt`", "models/m.sql:2", "did you mean `start`?"],
+    ),
     "bare name in Jinja": ({M: "select {{ orders }}"}, ["`orders` is not defined", "models/m.sql:1"]),
     "error in a macro": (
         {"macros/f.sql": "{% macro f(x) %}\n{{ 1 / x }}\n{% endmacro %}", M: "select\n{{ f(0) }}"},
         ["ZeroDivisionError", "models/m.sql:2", "macros/f.sql:2"],
     ),
     "syntax in a macro": ({"macros/f.sql": "{% macro f(x) %}\n{{ x", M: "select 1 as a"}, ["Jinja:", "macros/f.sql:2"]),
+    "error in a naming macro": (
+        {
+            "macros/n.sql": "{% macro generate_schema_name(custom, node) %}\n{{ custom.nope.x }}{% endmacro %}",
+            M: "{{ config(schema='x') }}select 1 as a",
+        },
+        ["macros/n.sql:2"],
+    ),
     "macro defined twice": (
         {"macros/f.sql": "{% macro f() %}{% endmacro %}", "macros/g.sql": "\n{% macro f() %}{% endmacro %}"},
         ["`f` is defined twice", "macros/f.sql:1", "macros/g.sql:2"],

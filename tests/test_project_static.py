@@ -44,6 +44,7 @@ PLAIN = [
     "{{ ref('a', 1_0) }}",
     "{{ ref() }}",
     "{{ ref('a', lookbak=1) }}",
+    "{{ partition_filter('d') }}{{ ref('a') }}{{ partition_filter() }}{{ partition_filter({'a': 'b'}, lookback=1) }}",
     "{{ this.name }}",
     "{{ this }}",
     "{{ ref('a').name }}",

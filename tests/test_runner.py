@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from partwise import write
+from partwise.claims import Claim, claims_of
+from partwise.errors import WarehouseError
 from partwise.partitions import daily, hourly, multi, static
+from partwise.plan import Mode
 from warehouse import NOW, Events, Warehouse, keys, model, source
 
 DAYS = daily(start="2024-01-01", end="2024-01-08")
@@ -392,3 +399,179 @@ def test_two_dimensions() -> None:
     counted = "select attempt, count(*) from partwise.partition_log group by 1"
     assert w.rows(counted) == [(1, 21), (2, 5)]
     assert w.of("t").materialized == definition.existing(NOW)
+
+
+# ---------------------------------------------------------------- when the warehouse itself misbehaves
+
+
+class Faulty(Counting):
+    """An adapter whose sessions fail at the statements that `fault` picks: it raises, or returns an error to raise
+    after the statement has run."""
+
+    def __init__(self, inner: object, fault: Callable[[str], WarehouseError | None]) -> None:
+        super().__init__(inner, [])
+        self.fault = fault
+
+    def session(self) -> object:
+        session = self.inner.session()  # type: ignore[attr-defined]
+        execute = session.execute
+
+        def faulty(sql: str, parameters: object = None) -> int:
+            after = self.fault(sql)
+            count = int(execute(sql, parameters))
+            if after is not None:
+                raise after
+            return count
+
+        session.execute = faulty
+        return session
+
+
+def failing(
+    word: str, times: int, *, after: bool = False, transient: bool = True
+) -> Callable[[str], WarehouseError | None]:
+    """A fault in the first `times` statements that begin with `word`, before or after they take effect."""
+    left = [times]
+
+    def fault(sql: str) -> WarehouseError | None:
+        if sql.startswith(word) and left[0]:
+            left[0] -= 1
+            error = WarehouseError(f"{word} went wrong", transient=transient)
+            if after:
+                return error
+            raise error
+        return None
+
+    return fault
+
+
+@pytest.mark.parametrize("word", ["begin", "insert into main.t", "insert into partwise.partition_log", "commit"])
+@pytest.mark.parametrize(("times", "status"), [(1, "success"), (2, "success"), (3, "error")])
+def test_transient_errors_repeat_the_whole_transaction(w: Warehouse, word: str, times: int, status: str) -> None:
+    plain = w.adapter
+    w.run(w.step("t", "2024-01-07"))
+    plain.execute("delete from t")
+    plain.execute("delete from partwise.partition_log")
+    w.adapter = Faulty(plain, failing(word, times))  # type: ignore[assignment]
+    [result] = w.run(w.step("t", "2024-01-01")).runs
+    assert result.status == status
+    if status == "success":
+        assert result.tries == times + 1
+        assert plain.fetch("select v from t") == [(1,)]
+        assert plain.fetch("select run_id, attempt from partwise.partition_log") == [(result.run_id, 1)]
+        assert result.run_id.endswith(f".1.{times + 1}")
+    else:
+        assert plain.fetch("select v from t") == []
+        assert plain.fetch("select state from partwise.partition_log") == [("failed",)]
+
+
+def test_permanent_errors_are_not_repeated(w: Warehouse) -> None:
+    w.adapter = Faulty(w.adapter, failing("insert into main.t", 1, transient=False))  # type: ignore[assignment]
+    [result] = w.run(w.step("t", "2024-01-01")).runs
+    assert result.status == "error" and result.tries == 1
+
+
+def test_a_commit_whose_answer_was_lost_is_looked_up(w: Warehouse) -> None:
+    """The exception says it failed, the log says it did not: the log is right, and nothing is run twice."""
+    plain = w.adapter
+    w.run(w.step("t", "2024-01-07"))
+    w.adapter = Faulty(plain, failing("commit", 1, after=True, transient=False))  # type: ignore[assignment]
+    results = w.run(w.step("t", "2024-01-01:2024-01-02"))
+    assert [r.status for r in results.runs] == ["success"] * 2 and results.runs[0].tries == 1
+    assert plain.fetch("select count(*) from t") == [(3,)]
+    assert plain.fetch("select partition_key, attempt from partwise.partition_log order by 1") == [
+        ("2024-01-01", 1),
+        ("2024-01-02", 1),
+        ("2024-01-07", 1),
+    ]
+
+
+@pytest.mark.parametrize("word", ["begin", "create table", "comment on table", "commit"])
+@pytest.mark.parametrize("after", [False, True])
+def test_making_a_table_is_tried_again_too(w: Warehouse, word: str, after: bool) -> None:
+    plain = w.adapter
+    w.adapter = Faulty(plain, failing(word, 1, after=after))  # type: ignore[assignment]
+    assert {r.status for r in w.run("t").runs} == {"success"}
+    w.adapter = plain
+    assert values(w, "t") == ALL and len(w.of("t").materialized or ()) == 7
+
+
+def test_a_session_that_cannot_be_had_is_raised(w: Warehouse) -> None:
+    def refuse() -> object:
+        raise WarehouseError("no more sessions")
+
+    w.adapter.session = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(WarehouseError, match="no more sessions"):
+        w.run("t")
+    assert w.rows("select count(*) from partwise.partition_claims") == [(0,)]
+
+
+def test_a_rival_claim_is_named_or_waited_for(w: Warehouse) -> None:
+    claims = claims_of(w.adapter.identity)
+    other = Claim("main.t", DAYS.subset("2024-01-03"), "other-run")
+    with claims.hold(other):
+        with pytest.raises(WarehouseError, match="other-run"):
+            w.run("t")
+        assert w.run(w.step("t", "2024-01-04")).runs[0].status == "success", "disjoint partitions run side by side"
+        threading.Timer(0.2, claims.release, [other]).start()
+        assert {r.status for r in w.run("t", wait=10).runs} == {"success"}
+    assert not claims.invocations()
+
+
+def test_removing_deletes_rows_and_facts_together(w: Warehouse) -> None:
+    w.run("t")
+    gone = DAYS.subset("2024-01-01:2024-01-03")
+    rows = write.remove(w.adapter, w["t"], gone, "d < date '2024-01-04'", "partwise", NOW)
+    assert rows == 3 and len(w.rows("t")) == 4
+    assert keys(w.of("t").materialized) == [f"2024-01-0{i}" for i in range(4, 8)]
+    w.run(w.step("t", "2024-01-02"))
+    assert values(w, "t")["2024-01-02"] == 2 and len(w.of("t").materialized or ()) == 5
+
+
+# ---------------------------------------------------------------- the strongest test
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 7), st.integers(0, 3), st.sampled_from(["single_run", "multi_run"]), st.integers(1, 3),
+            st.sets(st.integers(1, 7), max_size=2), st.integers(1, 3), st.booleans(),
+        ),
+        max_size=4,
+    )
+)  # fmt: skip
+def test_whatever_happened_before_a_last_run_gives_a_full_rebuild(
+    history: list[tuple[int, int, Mode, int, set[int], int, bool]],
+) -> None:
+    """Windows, modes, chunks, failures, threads and new input in any order; then all is built once more."""
+    bad = "select d, case when day(d) in (select n from raw.bad) then error('bad')::int else v end as v from {{ source('raw', 'events') }}"
+    made = Warehouse(
+        RAW,
+        model("t", bad, DAYS, "d"),
+        model("u", "select d, v + 1 as v from {{ ref('t') }}", DAYS, "d"),
+        model("x", "select d + 0 as d, sum(v) as v from {{ ref('u') }} group by 1", DAYS, "d"),
+        model("total", "select count(*) as n, sum(v) as v from {{ ref('x') }}"),
+    )
+    made.table("raw.bad", {"n": "INTEGER"})
+    made.table("raw.events", {"d": "DATE", "v": "INTEGER"}, week())
+    for first, more, mode, most, failing_days, threads, changed in history:
+        made.table("raw.bad", {"n": "INTEGER"}, [(n,) for n in failing_days])
+        if changed:
+            made.adapter.execute("update raw.events set v = v + 10")
+        chosen = f"2024-01-0{first}:2024-01-0{min(7, first + more)}"
+        steps = [made.step(name, chosen, mode=mode, most=most) for name in ("t", "u", "x")]
+        made.run(*steps, "total", threads=threads)
+        for name in ("t", "u", "x"):  # at every moment what is logged is what is held
+            held = (
+                {str(d) for (d,) in made.rows(f"select distinct d from {name}")}
+                if made.adapter.relation(made[name].relation)
+                else set()
+            )
+            assert held == set(keys(made.of(name).materialized))
+    made.table("raw.bad", {"n": "INTEGER"})
+    assert not made.run("t", "u", "x", "total").failed
+    right = {str(d): v + 1 for d, v in made.rows("raw.events")}
+    assert values(made, "x") == right
+    assert made.rows("total") == [(7, sum(right.values()))]
+    assert all(len(made.of(name).materialized or ()) == 7 and not made.of(name).failed for name in ("t", "u", "x"))

@@ -44,7 +44,7 @@ _ENV = (
     "HOME", "USERPROFILE", "PARTWISE_PROFILES_DIR", "DBT_PROFILES_DIR", "PARTWISE_PROFILE", "DBT_PROFILE",
     "PARTWISE_TARGET", "DBT_TARGET",
 )  # fmt: skip
-_TARGET_PATH = re.compile(rb"(?m)^\s*[\"']?target[-_]path[\"']?\s*[=:]\s*[\"']?([^\"'#\r\n]+)")
+_TARGET_PATH = rb"(?m)^\s*[\"']?target[-_]path[\"']?\s*[=:]\s*[\"']?([^\"'#\r\n]+)"
 Blob = tuple[int, int, int]  # offset, length, checksum
 Index = dict[str, Any]
 
@@ -119,7 +119,7 @@ def project_of(cached: Cached, opening: Opening) -> Project:
         order=list(map(names.__getitem__, index["order"])),
         nodes=Nodes(cached, opening, names),
         notes=index["notes"],
-        kept_target=index["target"],
+        kept=index["kept"],
     )
 
 
@@ -164,7 +164,8 @@ def cache_path(opening: Opening) -> str:
     folder = "target"
     try:
         with open(os.path.join(opening.root, opening.file), "rb") as file:
-            match = _TARGET_PATH.search(file.read())
+            text = file.read()
+        match = re.search(_TARGET_PATH, text) if b"target" in text else None
     except OSError:
         match = None
     if match:

@@ -7,10 +7,10 @@ import os
 from typing import Any
 
 from partwise.cache import (
+    FILE,
     Cached,
     Index,
     Writer,
-    cache_path,
     digest,
     given,
     packed,
@@ -69,7 +69,8 @@ def load_and_write(opening: Opening, cached: Cached | None) -> Project:
     project = loader.load()
     writer = Writer()
     index = _index(opening, loader, project, files, writer)
-    write_cache(cache_path(opening), index, writer.bytes())
+    # where the project file says; when `cache_path` guesses otherwise, loads are never warm, and right all the same
+    write_cache(os.path.join(opening.root, loader.settings.target_path, FILE), index, writer.bytes())
     return project
 
 
@@ -110,8 +111,7 @@ def _index(
         "name": settings.name,
         "target_path": settings.target_path,
         "notes": settings.notes,
-        "target": loader.kept_target,
-        "vars": bare(loader.world.vars),
+        "kept": loader.kept,
         "items": [tuple(item) for item in project.items],
         "parents": [tuple(at[p] for p in project.graph.parents[item.unique_id]) for item in project.items],
         "order": [at[uid] for uid in project.graph.order],

@@ -11,20 +11,22 @@ if TYPE_CHECKING:
     from partwise.nodes import Node
     from partwise.parsed import Parsed
     from partwise.partitions import Definition
+    from partwise.profiles import Target
+    from partwise.projectfile import ProjectFile
     from partwise.references import RefCall
 
 Plain = Any  # None, text, numbers, and tuples, lists and dicts of them: what marshal can write
 
 
 def bare(value: Any) -> Plain:
-    """A value from YAML or TOML without its line numbers."""
+    """A value from YAML, TOML or Python as plain values: no line numbers, dates as text."""
     if isinstance(value, dict):
         return {str(key): bare(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [bare(inner) for inner in value]
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    return str(value)
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)
 
 
 @cache
@@ -157,3 +159,22 @@ def decode_node(plain: Plain) -> Node:
         columns=tuple(columns),
         config=config,
     )
+
+
+# ---------------------------------------------------------------- settings
+
+
+def plain_settings(settings: ProjectFile) -> dict[str, Plain]:
+    """The fields of a project file, but for its folder and its line numbers."""
+    names = [name for name in settings.__slots__ if name not in ("root", "lines")]
+    return {name: _tuples(getattr(settings, name)) for name in names}
+
+
+def _tuples(value: Any) -> Plain:
+    """A value of plain types in which tuples stay tuples."""
+    return tuple(map(bare, value)) if isinstance(value, tuple) else bare(value)
+
+
+def plain_target(target: Target) -> dict[str, Plain]:
+    """The fields of a target."""
+    return {name: bare(getattr(target, name)) for name in target.__slots__}

@@ -68,6 +68,8 @@ INERT = frozenset(
     }
 )  # fmt: skip
 KEYS = (*OWN, *sorted(INERT))
+# templates in these are filled in when they are used, not while the project loads
+LATE = frozenset({"pre_hook", "post_hook", "sql_header", "description"})
 # per key: an ordinary word people write for it
 _SYNONYMS = {
     "partition": "partitions",

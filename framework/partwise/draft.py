@@ -65,7 +65,6 @@ class Around:
     """What resolving needs to know beside the drafts."""
 
     package: str
-    schema: str
     dialect: str
     named: MappingOf[str, Any]  # [tool.partwise.partitions]
 

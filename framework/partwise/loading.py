@@ -9,11 +9,12 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from partwise.codec import bare
+from partwise.codec import bare, plain_settings, plain_target
 from partwise.config import Layer, checked, merge
 from partwise.draft import Around, Draft
 from partwise.errors import PartwiseError, ProjectError, ProjectErrors, did_you_mean
 from partwise.locate import Opening
+from partwise.naming import Naming
 from partwise.parsed import Parsed
 from partwise.profiles import open_profile, search_path
 from partwise.project import Project
@@ -23,7 +24,7 @@ from partwise.resolve import Resolver
 from partwise.scan import Signature, read_text, scan, signature
 from partwise.selection import Item
 from partwise.static import static_parse
-from partwise.world import MacroFile, World
+from partwise.world import MacroFile, World, macro_heads
 
 if TYPE_CHECKING:
     from partwise.jinja_env import Engine
@@ -84,7 +85,6 @@ class Loader:
         self.scanned = scan_all(opening.root, settings.folders_by_kind, settings.target_path)
         self.drafts: list[Draft] = []
         self.dialects: dict[str, str] = {}  # path -> the dialect a model was parsed in
-        self.resolver = Resolver(Around(settings.name, self.target.schema, self.target.dialect, settings.partitions))
         self.world = World(
             project_name=settings.name,
             vars=project_vars(settings, opening.vars),
@@ -92,6 +92,9 @@ class Loader:
             target=self.target.public,
             macros=tuple(self._macro_files()),
         )
+        names = frozenset(name for file in self.world.macros for name, _ in macro_heads(file.text))
+        naming = Naming(self.target.schema, lambda: self.engine, names)
+        self.resolver = Resolver(Around(settings.name, self.target.dialect, settings.partitions), naming)
 
     @cached_property
     def engine(self) -> Engine:
@@ -119,23 +122,16 @@ class Loader:
             parents={uid: tuple(dict.fromkeys(e.upstream for e in node.edges)) for uid, node in nodes.items()},
             nodes=nodes,
             notes=self.settings.notes,
-            kept_target=self.kept_target,
+            kept=self.kept,
         )
 
-    @property
-    def kept_target(self) -> dict[str, Any] | None:
-        """The fields of the target when it holds no secret, so that it may be written to a file."""
-        if not self.profile.is_public:
-            return None
-        target = self.target
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What a cache keeps of the project file and the target, as plain values; no target that holds a secret."""
         return {
-            "name": target.name,
-            "profile": target.profile,
-            "type": target.type,
-            "schema": target.schema,
-            "threads": target.threads,
-            "fields": bare(target.fields),
-            "file": target.file,
+            "settings": plain_settings(self.settings),
+            "vars": bare(self.world.vars),
+            "target": plain_target(self.target) if self.profile.is_public else None,
         }
 
     # ------------------------------------------------------------ files
@@ -175,7 +171,7 @@ class Loader:
             names = jinja_env.Scope(self.engine, model_file=file).names()
             return jinja_values.value(self.engine.environment, value, file, line, names)
         if isinstance(value, dict):
-            return {k: v if k in _HOOKS else self.value(v, file, line) for k, v in value.items()}
+            return {k: self.value(v, file, line) for k, v in value.items()}
         if isinstance(value, list):
             return [self.value(item, file, line) for item in value]
         return value
@@ -276,9 +272,6 @@ class Loader:
             uid = f"source.{package}.{entry.source}.{entry.name}"
             drafts.append(Draft(uid, entry.name, "source", entry.file, fqn, entry.line, layers, entry=entry))
         return drafts
-
-
-_HOOKS = ("pre_hook", "post_hook", "pre-hook", "post-hook")
 
 
 def item_of(draft: Draft) -> Item:

@@ -89,12 +89,13 @@ _WRITES = """
 )
 , extents as materialized (
   select e.* from (
-    select relation, incarnation, definition_id, kind, dims, min(lo) as lo, max(hi) as hi, sum(hi - lo) as covered
+    select relation, incarnation, definition_id, kind, dims, min(lo) as lo, max(hi) as hi, sum(hi - lo) as covered,
+      count(*) as n
     from writes group by all
   ) e join live using (relation, incarnation)
 )
 , islands as (
-  select relation, definition_id, kind, dims, min(lo) as lo, max(hi) as hi from (
+  select relation, definition_id, kind, dims, min(lo) as lo, max(hi) as hi, count(*) as n from (
     select *, sum(first) over (partition by relation, definition_id, kind, dims order by lo) as island from (
       select w.*, (lag(w.hi) over (
         partition by w.relation, w.definition_id, w.kind, w.dims order by w.lo) is distinct from w.lo
@@ -108,10 +109,10 @@ _WRITES = """
 """
 
 _RANGES = """
-select relation, definition_id, kind, dims, lo, hi, null::bigint as as_of from extents
+select relation, definition_id, kind, dims, lo, hi, null::bigint as as_of, n from extents
 where lo is null or covered = hi - lo
 union all
-select relation, definition_id, kind, dims, lo, hi, null from islands
+select relation, definition_id, kind, dims, lo, hi, null, n from islands
 """
 
 # Attempts of a partition count 1, 2, 3 ..., so the first writes are the materialized partitions, each of them once.
@@ -149,7 +150,7 @@ _SPECIAL = """
   )
 )
 , stretches as (
-  select relation, definition_id, kind, dims, min(lo) as lo, max(hi) as hi, as_of from (
+  select relation, definition_id, kind, dims, min(lo) as lo, max(hi) as hi, as_of, count(*) as n from (
     select *, sum(first) over (partition by relation, definition_id, kind, dims, as_of order by lo) as island from (
       select *, (lag(hi) over (
         partition by relation, definition_id, kind, dims, as_of order by lo) is distinct from lo
@@ -162,10 +163,11 @@ _SPECIAL = """
 
 
 def read_facts(schema: str, slack: int) -> str:
-    """The query for `(relation, definition_id, kind, dims, lo, hi, as_of)` of live relations.
+    """The query for `(relation, definition_id, kind, dims, lo, hi, as_of, n)` of live relations.
 
     Parameters: lists of relations and of their incarnations. Kinds: materialized, failed, removed, open, incomplete.
-    Windows are UTC seconds. A window is taken to be open for `slack` seconds after its end.
+    Windows are UTC seconds; `n` counts the partitions of a range. A window counts as open for `slack` seconds after its
+    end.
     """
     head = _LIVE.format(log=table("partition_log", schema, "duckdb"))
     writes = _WRITES.format(kind="'materialized'", which="state = 'materialized' and attempt = 1")
@@ -174,9 +176,12 @@ def read_facts(schema: str, slack: int) -> str:
 
 
 def read_attempts(schema: str) -> str:
-    """Like `read_facts`, for writers: `kind` is the number of a committed write, so a partition is in several."""
+    """Like `read_facts`, for writers: `kind` is the number of a committed write, so a partition is in several.
+
+    Removing a partition counts as a write of it: what comes later has a higher number.
+    """
     head = _LIVE.format(log=table("partition_log", schema, "duckdb"))
-    return head + _WRITES.format(kind="attempt", which="state = 'materialized'") + _RANGES
+    return head + _WRITES.format(kind="attempt", which="state in ('materialized', 'removed')") + _RANGES
 
 
 def read_last(schema: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,11 @@ from jinja2.runtime import Context, Macro
 from jinja2.utils import missing
 
 from partwise.errors import PartwiseError, ProjectError
+from partwise.world import MacroFile, macro_heads
 
 if TYPE_CHECKING:
     from jinja2.parser import Parser
 
-    from partwise.world import MacroFile
-
-_MACRO_HEAD = re.compile(r"\{%[-+]?\s*(macro|test)\s+(\w+)\s*\(")
 LIBRARY = " macros"  # key in a context under which macros are found; no template can name it
 
 
@@ -69,7 +66,7 @@ class Library:
         self._all = files
         self._compile = compile_
         self._templates: dict[str, Template] = {}
-        self.files = {name: file for file in files for name in macros_of(file)}
+        self.files = {name: file for file in files for name, _ in macro_heads(file.text)}
 
     def find(self, name: str, names: dict[str, Any]) -> Any:
         """The macro, bound to the names of the template that asks; `missing` when there is none."""
@@ -101,31 +98,12 @@ class Library:
                 self._template(file)
             except PartwiseError as error:
                 errors.append(error)
-            for match in _MACRO_HEAD.finditer(_without_comments(file.text)):
-                name = _macro_name(match)
-                line = file.text.count("\n", 0, match.start()) + 1
+            for name, line in macro_heads(file.text):
                 if name in seen:
                     message = f"the macro `{name}` is defined twice, first in {seen[name]}"
                     errors.append(ProjectError(message, file=file.path, line=line, hint="rename one of them"))
                 seen.setdefault(name, f"{file.path}:{line}")
         return errors
-
-
-def _macro_name(match: re.Match[str]) -> str:
-    return f"test_{match[2]}" if match[1] == "test" else match[2]
-
-
-def macros_of(file: MacroFile) -> list[str]:
-    """The names of the macros in a file, found without compiling it."""
-    return [_macro_name(match) for match in _MACRO_HEAD.finditer(_without_comments(file.text))]
-
-
-def _without_comments(text: str) -> str:
-    """The text with Jinja comments blanked, line breaks kept."""
-    if "{#" not in text:
-        return text
-    blank = lambda match: re.sub(r"[^\n]", " ", match[0])  # noqa: E731
-    return re.sub(r"\{#.*?#\}", blank, text, flags=re.DOTALL)
 
 
 class GenericTestBlock(Extension):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from partwise import __version__, literals
 from partwise.constructors import definition_text, mapping_text, policy_text
 from partwise.mapping import infer
+from partwise.world import macro_heads
 
 if TYPE_CHECKING:
     from partwise.nodes import Edge, Node
@@ -131,10 +132,8 @@ def _mapping(node: Node, edge: Edge, upstream: Node) -> dict[str, Any]:
 
 
 def _macros(project: Project) -> Iterable[tuple[str, dict[str, Any]]]:
-    from partwise.macros import macros_of
-
     for file in project.macros:
-        for name in macros_of(file):
+        for name, _ in macro_heads(file.text):
             uid = f"macro.{project.name}.{name}"
             yield (
                 uid,

@@ -137,7 +137,10 @@ def _needs(m: TimeWindow, wanted: Spans, d: TimeAxis, u: TimeAxis, existing: Spa
             low = max(low, begin) if m.start_offset < 0 else low
             found.append((low, min(high, end) if m.end_offset > 0 else high))
         if last < hi:
-            found += intersect((u.cover(*_moved(m, d, last, hi)),), ((end, max(life_end, hi)),))
+            late = u.cover(*_moved(m, d, last, hi))
+            found += intersect((late,), (u.cover(end, max(end, life_end)),))
+            if m.start_offset <= 0 and not m.shift:  # an open window named by hand still needs its own time
+                found += intersect((late,), (u.cover(last, hi),))
     return merge(found)
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from partwise.config import Layer, Setting, check_key, merge
-from partwise.errors import RenderError
+from partwise.errors import RenderError, did_you_mean
 from partwise.jinja_env import Engine, Scope
 from partwise.parsed import Parsed, finished, plain
 from partwise.references import RefCall, ref_call, source_call
@@ -85,7 +85,7 @@ class ParseScope(Scope):
         return mark(number)
 
     def partition(self) -> Any:
-        return _ParsePartition()
+        return _ParsePartition(self)
 
     def partition_filter(self, expr: str | None = None, **options: Any) -> Any:
         return "true"
@@ -206,28 +206,65 @@ class _ParseConfig:
 
 
 class _ParsePartition:
-    """The partition seen while parsing: one day, of any dimensions."""
+    """The partition seen while parsing, one day of any dimensions; it has the names of `partitionvalues`."""
 
     key = "2000-01-01"
     keys = ("2000-01-01",)
-    start = datetime(2000, 1, 1, tzinfo=UTC)
-    end = datetime(2000, 1, 2, tzinfo=UTC)
 
-    def __init__(self) -> None:
-        self.dims = _AnyDimension()
+    def __init__(self, scope: ParseScope) -> None:
+        self._scope = scope
+        self.start = _ParseMoment(datetime(2000, 1, 1, tzinfo=UTC))
+        self.end = _ParseMoment(datetime(2000, 1, 2, tzinfo=UTC))
+        self.dims = _ParseDimensions()
+
+    def __bool__(self) -> bool:
+        return self._scope.known().get("partitions") is not None
+
+    def __getattr__(self, name: str) -> Any:
+        raise _no_such("partition", name, ("key", "keys", "start", "end", "dims"))
+
+
+class _ParseMoment:
+    """A bound of it."""
+
+    def __init__(self, moment: datetime) -> None:
+        self.datetime = moment
+        self.timestamp = self.utc = f"TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S}'"
+        self.timestamptz = f"TIMESTAMPTZ '{moment.isoformat(' ')}'"
+        self.date = f"DATE '{moment:%Y-%m-%d}'"
+        self.epoch = str(int(moment.timestamp()))
+
+    def strftime(self, form: str) -> str:
+        return f"'{self.datetime:{form}}'"
 
     def __str__(self) -> str:
-        return self.key
+        return self.timestamp
+
+    def __getattr__(self, name: str) -> Any:
+        known = ("date", "datetime", "epoch", "strftime", "timestamp", "timestamptz", "utc")
+        raise _no_such("partition.start", name, known)
 
 
-class _AnyDimension(dict[str, str]):
-    def __missing__(self, name: str) -> str:
-        return "2000-01-01"
+class _ParseDimensions:
+    """Its values by dimension, whatever the dimensions are called."""
+
+    def all(self, name: str) -> tuple[str, ...]:
+        return _ParsePartition.keys
+
+    def __getitem__(self, name: str) -> str:
+        return _ParsePartition.key
 
     def __getattr__(self, name: str) -> str:
         if name.startswith("_"):
             raise AttributeError(name)
-        return "2000-01-01"
+        return _ParsePartition.key
+
+
+def _no_such(what: str, name: str, known: tuple[str, ...]) -> Exception:
+    if name.startswith("_"):
+        return AttributeError(name)
+    hint = did_you_mean(name, known) or f"it has {', '.join(f'`{k}`' for k in known)}"
+    return RenderError(f"`{what}` has no `{name}`", hint=hint)
 
 
 def _stem(path: str) -> str:

@@ -113,7 +113,7 @@ class _Patch:
         return Engine(
             World(
                 project_name=index["name"],
-                vars=index["vars"],
+                vars=index["kept"]["vars"],
                 environ=self.opening.environ,
                 target=target,
                 macros=[MacroFile(path, read_text(self.opening.root, path)) for path in macros],

@@ -44,7 +44,7 @@ class Project:
         nodes: Mapping[str, Node],
         order: Sequence[str] | None = None,
         notes: Sequence[str] = (),
-        kept_target: Mapping[str, Any] | None = None,
+        kept: Mapping[str, Any] | None = None,
     ) -> None:
         self.opening = opening
         self.name = name
@@ -53,7 +53,8 @@ class Project:
         self.nodes = nodes
         self.notes = tuple(notes)
         self._target_path = target_path
-        self._kept_target = kept_target  # the fields of a target that holds no secret
+        # fields of the project file, the variables, and the fields of a target that holds no secret, from the cache
+        self._kept: Mapping[str, Any] = kept or {}
 
     def __repr__(self) -> str:
         return f"Project({self.name!r}, {self.opening.root!r}, {len(self.items)} nodes)"
@@ -78,8 +79,10 @@ class Project:
     @cached_property
     def settings(self) -> ProjectFile:
         """The project file."""
-        from partwise.projectfile import read_project_file
+        from partwise.projectfile import ProjectFile, read_project_file
 
+        if "settings" in self._kept:
+            return ProjectFile(root=self.root, **self._kept["settings"])
         return read_project_file(self.root, self.opening.file)
 
     @cached_property
@@ -92,16 +95,16 @@ class Project:
     @cached_property
     def target(self) -> Target:
         """The target in use, its secrets included."""
-        if self._kept_target is None:
+        if self._kept.get("target") is None:
             return self.profile.target
         from partwise.profiles import Target
 
-        return Target(**self._kept_target)
+        return Target(**self._kept["target"])
 
     @cached_property
     def secrets(self) -> Secrets:
         """What must be scrubbed from every output: `project.secrets.scrub(text)`."""
-        if self._kept_target is None:
+        if self._kept.get("target") is None:
             return self.profile.secrets
         from partwise.secrets import Secrets
 
@@ -110,6 +113,9 @@ class Project:
     @cached_property
     def vars(self) -> Mapping[str, Any]:
         """The variables templates see."""
+        if "vars" in self._kept:
+            found: Mapping[str, Any] = self._kept["vars"]
+            return found
         from partwise.projectfile import project_vars
 
         return project_vars(self.settings, self.opening.vars)

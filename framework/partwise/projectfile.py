@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from partwise.config import INERT, KEYS, OWN, Layer, Setting, as_list, check_key, key_of
+from partwise.codec import bare
+from partwise.config import INERT, KEYS, LATE, OWN, Layer, Setting, as_list, check_key, key_of
 from partwise.errors import PartwiseError, ProjectError, did_you_mean
 
 _KEYS = (
@@ -115,7 +116,7 @@ def _toml(text: str, name: str) -> tuple[dict[str, Any], Callable[[tuple[str, ..
     data = tool.get("partwise", {}) if isinstance(tool, dict) else {}
     if not isinstance(data, dict):
         raise ProjectError("[tool.partwise] must be a table", file=name)
-    return data, lambda path: _toml_line(text, path)
+    return bare(data), lambda path: _toml_line(text, path)
 
 
 def _toml_line(text: str, path: tuple[str, ...]) -> int | None:
@@ -285,7 +286,8 @@ class FolderConfig:
             else:
                 try:
                     key = check_key(name, self._project.file, line)
-                    layer[key] = Setting(self._render(value, self._project.file, line), self._project.file, line)
+                    rendered = value if key in LATE else self._render(value, self._project.file, line)
+                    layer[key] = Setting(rendered, self._project.file, line)
                 except PartwiseError as error:
                     self.errors.append(error)
         yield path, layer
@@ -307,4 +309,5 @@ def project_vars(settings: ProjectFile, given: Mapping[str, Any]) -> dict[str, A
     """The variables templates see: those given, then those of the project by name, then those for all."""
     own = settings.vars.get(settings.name)
     scoped = own if isinstance(own, Mapping) else {}
-    return {**settings.vars, **scoped, **given}
+    found: dict[str, Any] = bare({**settings.vars, **scoped, **given})
+    return found

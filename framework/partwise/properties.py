@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from partwise.config import KEYS, Layer, Setting, check_key, key_of
+from partwise.config import KEYS, LATE, Layer, Setting, check_key, key_of
 from partwise.errors import PartwiseError, ProjectError, did_you_mean
 
 _TOP = (
@@ -167,7 +167,7 @@ class _Reader:
             if key in known:
                 rest[key] = inner
             elif key_of(key) in KEYS:
-                layer[key_of(key)] = self.setting(inner, line)
+                layer[key_of(key)] = self.setting(key_of(key), inner, line)
             else:
                 hint = did_you_mean(key, (*known, *KEYS)) or "config goes under `config:`"
                 self.fail(f"unknown key `{key}` of the {kind} `{value['name']}`", line, hint)
@@ -178,14 +178,15 @@ class _Reader:
             for key, inner in given.items():
                 line = given.lines.get(key)  # type: ignore[attr-defined]
                 try:
-                    layer[check_key(key, self.file, line)] = self.setting(inner, line)
+                    own = check_key(key, self.file, line)
+                    layer[own] = self.setting(own, inner, line)
                 except PartwiseError as error:
                     self.found.errors.append(error)
         return layer, rest
 
-    def setting(self, value: Any, line: int | None) -> Setting:
+    def setting(self, key: str, value: Any, line: int | None) -> Setting:
         try:
-            return Setting(self.render(value, self.file, line), self.file, line)
+            return Setting(value if key in LATE else self.render(value, self.file, line), self.file, line)
         except PartwiseError as error:
             self.found.errors.append(error)
             return Setting(None, self.file, line)

@@ -11,7 +11,8 @@ from partwise.draft import Around, Draft
 from partwise.errors import PartwiseError, ProjectError, did_you_mean
 from partwise.graph import cycles, topological
 from partwise.inherit import Partitioner
-from partwise.nodes import Edge, Node, RelationName
+from partwise.naming import Naming
+from partwise.nodes import Edge, Node
 from partwise.parsed import plain
 from partwise.properties import SourceEntry
 from partwise.references import RefCall
@@ -20,8 +21,9 @@ from partwise.references import RefCall
 class Resolver:
     """Resolves drafts; whatever is wrong is in `errors`, and the nodes it concerns are left out of later checks."""
 
-    def __init__(self, around: Around) -> None:
+    def __init__(self, around: Around, naming: Naming) -> None:
         self.around = around
+        self.naming = naming
         self.errors: list[PartwiseError] = []
         self.drafts: dict[str, Draft] = {}
         self.names: dict[str, Draft] = {}  # what ref() finds
@@ -64,7 +66,11 @@ class Resolver:
         if self._taken(draft):
             return
         self.drafts[draft.unique_id] = draft
-        draft.relation = self._relation(draft)
+        try:
+            draft.relation = self.naming.relation(draft)
+        except PartwiseError as error:
+            error.model = draft.name
+            self.fail(error, draft)
         draft.materialized = self._materialization(draft)
 
     def _taken(self, draft: Draft) -> bool:
@@ -83,16 +89,6 @@ class Resolver:
         hint = "names are shared by models and seeds of all folders: rename one, or switch one off with enabled: false"
         self.fail(ProjectError(message, file=draft.path, line=draft.line, model=draft.name, hint=hint), draft)
         return True
-
-    def _relation(self, draft: Draft) -> RelationName:
-        if isinstance(draft.entry, SourceEntry):
-            database = draft.config.get("database") or draft.entry.database
-            schema = draft.config.get("schema") or draft.entry.schema
-            return RelationName(database, schema, draft.entry.identifier)
-        config, base = draft.config, self.around.schema
-        custom = config.get("schema")
-        schema = f"{base}_{custom.strip()}" if custom else base
-        return RelationName(config.get("database"), schema, config.get("alias") or draft.name)
 
     def _materialization(self, draft: Draft) -> str:
         if draft.resource_type != "model":
@@ -117,7 +113,7 @@ class Resolver:
     def _check_relations(self) -> None:
         seen: dict[tuple[str, str], Draft] = {}
         for draft in self.drafts.values():
-            if draft.resource_type == "source" or draft.materialized == "ephemeral":
+            if draft.resource_type == "source" or draft.materialized == "ephemeral" or not draft.relation.identifier:
                 continue
             relation = draft.relation
             key = ((relation.database or "").lower(), relation.key.lower())

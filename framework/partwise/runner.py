@@ -28,7 +28,7 @@ from partwise.results import Event, RunResult, RunResults
 from partwise.schedule import Job, Schedule
 from partwise.sql import count_nulls
 from partwise.texts import ModelText, Texts
-from partwise.write import Log, Target, Written
+from partwise.write import Log, Target, Try, Written
 
 _BATCH = 500  # run_log rows are kept until there are so many, or the invocation ends
 _PAUSE = 0.05  # seconds before a conflicting transaction is tried again, doubled each time
@@ -138,6 +138,8 @@ class _Execution:
             for claim in self._claims():
                 stack.enter_context(claims.hold(claim, wait=self.options.wait))
             self.catalog = status.ensure(self.adapter, self.log.schema)
+            relations = [self.nodes[step.model].relation for step in self.plan.steps]
+            write.drop_leftovers(self.adapter, self.catalog, relations)
             self._begin(claims)
             try:
                 interrupted = self._run()
@@ -349,28 +351,36 @@ class _Worker:
         """Find the columns, create or change the table: once per model. An error is kept, for all its runs."""
         if model.text is not None:
             return
-        try:
-            node = model.node
-            there = self.execution.catalog.find(node.relation)
-            exists = there is not None and there.kind == "table" and not job.step.full_refresh
-            text = self.execution.texts.open(node, table_exists=exists)
-            columns = text.columns(job.partitions, self.session.describe)
-            if node.is_partitioned:
-                fingerprint = self.execution.options.fingerprints.get(node.unique_id)
-                refresh = job.step.full_refresh
-                target = write.prepare(
-                    self.session, node, columns, self.log, full_refresh=refresh, fingerprint=fingerprint
-                )
-                if target.is_refresh:
-                    text = self.execution.texts.open(node, table_exists=False, target=target.relation)
-                model.target = target
-            model.text = text
-        except CancelledError:
-            raise
-        except PartwiseError as error:
-            error.model = error.model or model.node.name
-            error.file = error.file or model.node.path
-            model.error = error
+        node = model.node
+        for tries in range(node.retries + 1):
+            try:
+                self._open(model, job)
+            except CancelledError:
+                raise
+            except PartwiseError as error:
+                again = isinstance(error, CommitError) or (isinstance(error, WarehouseError) and error.transient)
+                if again and tries < node.retries:  # what has been made by then is found in the catalog
+                    time.sleep(_PAUSE * 2**tries)
+                    continue
+                error.model = error.model or node.name
+                error.file = error.file or node.path
+                model.error = error
+            return
+
+    def _open(self, model: _Model, job: Job) -> None:
+        node, refresh = model.node, job.step.full_refresh
+        texts, options = self.execution.texts, self.execution.options
+        there = self.execution.catalog.find(node.relation)
+        exists = there is not None and there.kind == "table" and not refresh
+        text = texts.open(node, table_exists=exists)
+        columns = text.columns(job.partitions, self.session.describe)
+        if node.is_partitioned:
+            fingerprint = options.fingerprints.get(node.unique_id)
+            target = write.prepare(self.session, node, columns, self.log, full_refresh=refresh, fingerprint=fingerprint)
+            if target.is_refresh:
+                text = texts.open(node, table_exists=False, target=target.relation)
+            model.target = target
+        model.text = text
 
     # ------------------------------------------------------------ one run
 
@@ -383,7 +393,7 @@ class _Worker:
             tries += 1
             run_id = self.execution.run_id(job, tries)
             try:
-                written = self._write(model, job, rendered, run_id)
+                written = self._write(model, job, rendered, run_id, tries > 1)
                 break
             except CommitError as error:
                 if self._committed(run_id):
@@ -413,13 +423,13 @@ class _Worker:
             sql_hash=write.sql_hash(rendered),
         )
 
-    def _write(self, model: _Model, job: Job, rendered: Rendered, run_id: str) -> Written:
+    def _write(self, model: _Model, job: Job, rendered: Rendered, run_id: str, is_retry: bool) -> Written:
         if model.target is None:
             fingerprint = self.execution.options.fingerprints.get(model.node.unique_id)
             return write.write_whole(self.session, rendered, self.execution.catalog, run_id, self.log, fingerprint)
         assert job.partitions is not None
         parts = model.target.attempts.parts(job.partitions, job.step.incomplete)
-        return write.write_partitions(self.session, model.target, rendered, parts, run_id, self.log)
+        return write.write_partitions(self.session, Try(model.target, rendered, parts, run_id, is_retry), self.log)
 
     def _committed(self, run_id: str) -> bool:
         """Look, in a session of its own, whether a COMMIT whose answer was lost took effect."""

@@ -21,8 +21,9 @@ class Scope:
     `names()` is what Jinja sees. Methods without a body here raise: they have no meaning outside a model.
     """
 
-    def __init__(self, engine: Engine, *, model_file: str) -> None:
+    def __init__(self, engine: Engine, *, model_file: str, more: MappingOf[str, Any] | None = None) -> None:
         self.engine = engine
+        self.more = more or {}
         self.world = engine.world
         self.model_file = model_file
 
@@ -102,6 +103,7 @@ class Scope:
             "var": self.var,
             "env_var": self.env_var,
             "log": self.log,
+            **self.more,
         }
 
 

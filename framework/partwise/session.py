@@ -174,6 +174,10 @@ class Session:
         path = self.target.fields.get("path", "")
         return self.target.type != "duckdb" or ":" in path[2:] or path == ":memory:" or Path(path).exists()
 
+    def _can_ask(self) -> bool:
+        """Whether rendering can have types and keys from the warehouse; without, bounds are a guess, and it says so."""
+        return self.target.type == "duckdb" and self.has_database()
+
     def _learn_keys(self) -> None:
         """Give dynamic definitions the keys that the warehouse holds."""
         if self._nodes is not None:
@@ -315,17 +319,20 @@ class Session:
         self, select: str | None, exclude: str | None, keys: Sequence[str], run_mode: str | None
     ) -> Iterator[tuple[str, PartitionSet | None]]:
         picked = self.select(select, exclude)
-        if self.has_database():
+        asks = self._can_ask()
+        if asks:
             self.adapter(read_only=True)
             self._learn_keys()
         if keys:
-            from partwise.planner import Request
+            from partwise.facts import Facts
+            from partwise.planner import Request, plan
 
             request = Request(
                 picked.selected, picked.named, tuple(keys), run_mode=run_mode, allow_incomplete=True  # type: ignore[arg-type]
             )
-            plan = self.plan(request, read_only=True)
-            for run in plan.runs():
+            facts = self.facts(read_only=True) if asks else Facts()
+            made = plan(self.nodes, self.order, request, facts, self.now, self.analysis(request.selected))
+            for run in made.runs():
                 yield run.model, run.partitions
             return
         for uid in picked.models:
@@ -344,7 +351,7 @@ class Session:
         from partwise.errors import WarehouseError
         from partwise.prepare import prepare
 
-        if not self.has_database():
+        if not self._can_ask():
             return prepare(self.renderer(), node, partitions, None)
         adapter = self.adapter(read_only=True)
         exists = adapter.relation(node.relation) is not None
@@ -355,7 +362,7 @@ class Session:
 
     def render(self, name: str, keys: Sequence[str]) -> str:
         """The SQL of one run over the partitions that `keys` name."""
-        if self.has_database():
+        if self._can_ask():
             self.adapter(read_only=True)
             self._learn_keys()
         node = self.model(name)

@@ -1,8 +1,8 @@
 """Models of plain templates, parsed without Jinja.
 
-Most models hold nothing but `{{ config(...) }}`, `{{ ref(...) }}`, `{{ source(...) }}` and `{{ this }}` with constants.
-Reading those as Python expressions gives what Jinja gives (a test compares the two) for a tenth of the time. Anything
-else, and anything wrong, is left to Jinja, whose messages are better.
+Most models hold nothing but `config(...)`, `ref(...)`, `source(...)`, `partition_filter(...)` and `this`, with
+constants. Reading those as Python expressions gives what Jinja gives (a test compares the two) for a tenth of the time.
+Anything else, and anything wrong, is left to Jinja, whose messages are better.
 """
 
 from __future__ import annotations
@@ -102,6 +102,10 @@ class _Reader:
         name = tree.func.id
         if name == "config":
             return self.configure(tree, line)
+        if name == "partition_filter":
+            self.keywords(tree)
+            _ = [self.value(arg) for arg in tree.args]
+            return "true"
         if name not in _REFERENCES:
             raise _Jinja
         args = [self.value(arg) for arg in tree.args]

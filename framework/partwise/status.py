@@ -16,6 +16,7 @@ from typing import Any
 from partwise import logsql
 from partwise.adapters.base import Adapter
 from partwise.axes import TimeAxis
+from partwise.claims import claims_of
 from partwise.errors import WarehouseError
 from partwise.facts import Facts, ModelFacts
 from partwise.logrows import Part, batches, gather, timed_at
@@ -25,7 +26,7 @@ from partwise.status_sql import MARK, SCHEMA_VERSION, TABLES, create_table, crea
 
 NO_TABLE = ""  # the incarnation under which failures are recorded while there is no table
 _MARK = re.compile(MARK)
-Range = tuple[str | None, int | None, int | None, int | None]  # dims, lo, hi, as_of
+Range = tuple[str | None, int | None, int | None, int | None, int]  # dims, lo, hi, as_of, how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def read_facts(
 ) -> Facts:
     """The live facts about every model and seed of `nodes`. Creates nothing and changes nothing.
 
-    `running` are the invocations that are alive in this process; what others left behind was interrupted.
+    What an invocation claimed and never gave back was interrupted, unless it runs in this process, or is in `running`.
     """
     built = {uid: n for uid, n in nodes.items() if n.materialized in ("partitioned", "table", "view", "seed")}
     catalog = catalog or read_catalog(adapter, schema)
@@ -135,7 +136,8 @@ def read_facts(
         return Facts({})
     if not catalog.has("partition_log"):
         return Facts({uid: _nothing(node, catalog) for uid, node in built.items()})
-    return _Reader(adapter, built, schema, catalog, frozenset(running)).facts()
+    alive = claims_of(adapter.identity).invocations() | frozenset(running)
+    return _Reader(adapter, built, schema, catalog, alive).facts()
 
 
 def _nothing(node: Node, catalog: Catalog) -> ModelFacts:
@@ -193,9 +195,9 @@ class _Reader:
         ranges: dict[str, dict[str, dict[str, list[Range]]]] = {}
         slack = max(_slack(node.definition) for node in self.nodes.values())
         rows = self.adapter.fetch(logsql.read_facts(self.schema, slack), [relations, incarnations])
-        for relation, definition_id, kind, dims, lo, hi, as_of in rows:
+        for relation, definition_id, kind, *rest in rows:
             kinds = ranges.setdefault(relation, {}).setdefault(definition_id, {})
-            kinds.setdefault(kind, []).append((dims, lo, hi, as_of))
+            kinds.setdefault(kind, []).append((rest[0], rest[1], rest[2], rest[3], rest[4]))
         return ranges
 
     def _read_claims(self) -> dict[str, list[str]]:
@@ -276,7 +278,7 @@ def _sets(definition: Definition, by_id: Mapping[str, Mapping[str, list[Range]]]
     other: dict[str, int] = {}
     for definition_id, found in by_id.items():
         if definition_id not in ("", definition.id) and found.get("materialized"):
-            other[definition_id] = len(found["materialized"])
+            other[definition_id] = sum(row[-1] for row in found["materialized"])
     return {
         "materialized": materialized,
         "outside": written - materialized,
@@ -290,7 +292,7 @@ def _sets(definition: Definition, by_id: Mapping[str, Mapping[str, list[Range]]]
 def _open(definition: Definition, rows: Iterable[Range]) -> PartitionSet:
     """The partitions that did not exist yet at the time they were built."""
     by_time: dict[int, list[tuple[str | None, int | None, int | None]]] = {}
-    for dims, lo, hi, as_of in rows:
+    for dims, lo, hi, as_of, _ in rows:
         by_time.setdefault(as_of or 0, []).append((dims, lo, hi))
     still_open = definition.empty()
     for as_of, ranges in by_time.items():
@@ -379,7 +381,7 @@ def read_attempts(adapter: Adapter, node: Node, incarnation: str, schema: str = 
     assert definition is not None
     rows = adapter.fetch(logsql.read_attempts(schema), [[node.relation.key], [incarnation]])
     by_attempt: dict[int, list[tuple[str | None, int | None, int | None]]] = {}
-    for _, definition_id, attempt, dims, lo, hi, _ in rows:
+    for _, definition_id, attempt, dims, lo, hi, *_ in rows:
         if definition_id == definition.id:
             by_attempt.setdefault(int(attempt), []).append((dims, lo, hi))
     levels = [gather(definition, by_attempt.get(n, [])) for n in range(1, max(by_attempt, default=0) + 1)]

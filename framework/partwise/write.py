@@ -36,6 +36,8 @@ from partwise.status import (
 )
 from partwise.status_sql import table as log_table
 
+_FILLING = "__partwise_"  # between the name of a table and the incarnation, while a full refresh fills it
+
 
 @dataclass(frozen=True, slots=True)
 class Log:
@@ -156,8 +158,7 @@ def _create(
     if there is None:
         adapter.create_schema(relation.schema)
     else:
-        _drop_leftovers(adapter, relation)
-        relation = replace(relation, identifier=f"{relation.identifier}__partwise_{incarnation}")
+        relation = replace(relation, identifier=f"{relation.identifier}{_FILLING}{incarnation}")
     before = "" if there is None else there.comment
     statements = sql.create_table(relation, columns, adapter.dialect, comment=marked(before, incarnation))
     with adapter.transaction():
@@ -166,16 +167,13 @@ def _create(
     return Target(node, relation, incarnation, tuple(columns), Attempts((), True), True, fingerprint)
 
 
-def _drop_leftovers(adapter: Adapter, relation: RelationName) -> None:
-    """Drop what full refreshes that were killed have left."""
-    rows = adapter.fetch(
-        "select table_name from duckdb_tables() where database_name = current_database() and schema_name = ?",
-        [relation.schema],
-    )
-    pattern = re.compile(re.escape(relation.identifier) + r"__partwise_[0-9a-f]{12}", re.IGNORECASE)
-    for (name,) in rows:
-        if pattern.fullmatch(name):
-            adapter.drop(replace(relation, identifier=name))
+def drop_leftovers(adapter: Adapter, catalog: Catalog, relations: Sequence[RelationName]) -> None:
+    """Drop what full refreshes of some relations have left that were killed. To be called while the claims stand."""
+    wanted = {relation.key.lower(): relation for relation in relations}
+    for key in catalog.relations:
+        of, sign, _ = key.rpartition(_FILLING)
+        if sign and of in wanted and re.fullmatch("[0-9a-f]{12}", key[len(of) + len(sign) :]):
+            adapter.drop(replace(wanted[of], identifier=key.partition(".")[2]))
 
 
 def _change_columns(adapter: Adapter, node: Node, there: Relation, columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -199,18 +197,33 @@ def _change_columns(adapter: Adapter, node: Node, there: Relation, columns: Sequ
 # ---------------------------------------------------------------- writing partitions
 
 
-def write_partitions(
-    adapter: Adapter, target: Target, rendered: Rendered, parts: Sequence[Part], run_id: str, log: Log
-) -> Written:
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try at one run of a partitioned model. A second one always deletes: what the first did may not be known."""
+
+    target: Target
+    rendered: Rendered
+    parts: Sequence[Part]
+    run_id: str
+    is_retry: bool = False
+
+    @property
+    def needs_delete(self) -> bool:
+        assert self.rendered.partitions is not None
+        return self.is_retry or self.target.needs_delete(self.rendered.partitions)
+
+
+def write_partitions(adapter: Adapter, work: Try, log: Log) -> Written:
     """Replace some partitions of a table by what the query gives for them, and log it, in one transaction.
 
     Whatever goes wrong, the table and the log are as before; only a CommitError leaves that open (`committed` tells).
     Rows outside the partitions are counted first where they cannot be ruled out, and with `on_leak: error` refused.
     """
-    if rendered.is_leak_proof or target.node.on_leak == "filter":
-        return Written(_replace(adapter, target, rendered, parts, run_id, log, rendered.query(_names(target))))
-    stage = f"partwise_stage_{uuid.uuid4().hex[:12]}"
+    target, rendered = work.target, work.rendered
     names = _names(target)
+    if rendered.is_leak_proof or target.node.on_leak == "filter":
+        return Written(_replace(adapter, work, log, rendered.query(names)))
+    stage = f"partwise_stage_{uuid.uuid4().hex[:12]}"
     try:
         _execute(adapter, rendered, sql.stage(rendered, stage, names))
         leaks = int(adapter.fetch(sql.count_leaks(rendered, stage))[0][0])
@@ -219,7 +232,7 @@ def write_partitions(
         staged = literals.identifier(stage, adapter.dialect)
         listed = literals.columns(names, adapter.dialect)
         query = f"select {listed} from {staged} as {rendered.alias} where {rendered.guard}"
-        rows = _replace(adapter, target, rendered, parts, run_id, log, query)
+        rows = _replace(adapter, work, log, query)
     finally:
         with suppress(PartwiseError):
             adapter.execute(f"drop table if exists {literals.identifier(stage, adapter.dialect)}")
@@ -241,23 +254,16 @@ def _leak_error(node: Node, leaks: int) -> RenderError:
     )
 
 
-def _replace(
-    adapter: Adapter,
-    target: Target,
-    rendered: Rendered,
-    parts: Sequence[Part],
-    run_id: str,
-    log: Log,
-    query: str,
-) -> int:
-    partitions, dialect = rendered.partitions, adapter.dialect
-    assert partitions is not None and rendered.guard is not None
-    entry = Entry(target.node.relation, target.incarnation, "materialized", run_id, log.as_of, target.fingerprint)
+def _replace(adapter: Adapter, work: Try, log: Log, query: str) -> int:
+    target, rendered = work.target, work.rendered
+    assert rendered.guard is not None
+    entry = Entry(target.node.relation, target.incarnation, "materialized", work.run_id, log.as_of, target.fingerprint)
+    insert = sql.insert(target.relation, _names(target), query, adapter.dialect)
     with adapter.transaction():
-        if target.needs_delete(partitions):
-            adapter.execute(sql.delete(target.relation, rendered.guard, dialect))
-        rows = _execute(adapter, rendered, sql.insert(target.relation, _names(target), query, dialect))
-        record(adapter, entry, parts, log.schema)
+        if work.needs_delete:
+            adapter.execute(sql.delete(target.relation, rendered.guard, adapter.dialect))
+        rows = _execute(adapter, rendered, insert)
+        record(adapter, entry, work.parts, log.schema)
     return rows
 
 
@@ -306,7 +312,7 @@ def remove(adapter: Adapter, node: Node, partitions: PartitionSet, condition: st
     if incarnation is None:
         return 0
     attempts = read_attempts(adapter, node, incarnation, schema)
-    parts = [Part(part.partitions, part.attempt - 1) for part in attempts.parts(partitions) if part.attempt > 1]
+    parts = [part for part in attempts.parts(partitions) if part.attempt > 1]  # what was never written has no facts
     entry = Entry(node.relation, incarnation, "removed", f"prune-{uuid.uuid4().hex[:12]}", now)
     with adapter.transaction():
         rows = adapter.execute(sql.delete(node.relation, condition, adapter.dialect))

@@ -65,3 +65,19 @@ def figure(name: str, seconds: float, budget: float) -> None:
     """Print one absolute figure, for what has no reference."""
     over = "" if seconds <= budget else "  OVER"
     print(f"{name:<58} {seconds * 1000:8.1f} ms  budget {budget * 1000:.0f} ms{over}", flush=True)
+
+
+def bounded(name: str, value: float, budget: float) -> None:
+    """Print a figure that is no time."""
+    over = "" if value <= budget else "  OVER"
+    print(f"{name:<58} {value:8.1f}     budget {budget:g}{over}", flush=True)
+
+
+def peak_memory(arguments: list[str], *, cwd: Path | None = None) -> float:
+    """The largest resident size of a process, in MB."""
+    code = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=cwd, capture_output=True, text=True, check=True)
+    return int(done.stdout) / 1024

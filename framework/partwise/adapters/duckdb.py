@@ -132,7 +132,11 @@ class DuckDB:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self.execute("begin")
+        try:
+            self.execute("begin")
+        except BaseException:  # it may have begun all the same
+            self._rollback()
+            raise
         self._in_transaction, self._failed = True, False
         try:
             yield

@@ -102,7 +102,7 @@ class Progress:
         self.left[model] -= 1
         if self._bar is not None:
             self._bar.advance(self._task)
-        if result.error is not None:
+        if result.error is not None and result.status != "cancelled":
             where = "" if result.run.partitions is None else f" {set_text(result.run.partitions)}"
             self.line(f"ERROR in {self.session.nodes[model].name}{where}")
             for text in str(result.error).splitlines():

@@ -34,9 +34,9 @@ def compile_command(output: str, run_mode: str | None, **given: Any) -> int:
     elif len(files) == 1:
         say_lines([files[0]["sql"]])
     for row in files[:12]:
-        log(f"wrote {row['path']}")
+        session.say(f"wrote {row['path']}")
     if len(files) > 12:
-        log(f"and {len(files) - 12} more files")
+        session.say(f"and {len(files) - 12} more files")
     if not files:
         log("nothing selected")
     return 0

@@ -113,7 +113,7 @@ def seed_command(output: str, full_refresh: bool, **given: Any) -> int:
     select, exclude = options.joined(given.pop("select")), options.joined(given.pop("exclude"))
     session = open_session(given)
     with session:
-        results = session.seed(select, exclude, full_refresh=full_refresh, say=log)
+        results = session.seed(select, exclude, full_refresh=full_refresh, say=session.say)
     if output == "json":
         say_json(results)
     return 1 if any(row["status"] == "error" for row in results) else 0
