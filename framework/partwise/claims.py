@@ -9,7 +9,6 @@ is gone tells of an interrupted run.
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,4 +94,5 @@ def claims_of(database: str) -> Claims:
 
 def holder() -> str:
     """How this process is named to others: `host (PID n)`."""
-    return f"{socket.gethostname()} (PID {os.getpid()})"
+    host = os.uname().nodename if hasattr(os, "uname") else "localhost"
+    return f"{host} (PID {os.getpid()})"

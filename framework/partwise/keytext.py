@@ -74,14 +74,14 @@ def subset_slices(axes: Sequence[Axis], text: str, now: datetime | None) -> list
 
 
 def splits(text: str) -> list[tuple[str, str]]:
-    """The ways to read a text as two ends of a range: at `..`, else at any colon.
+    """The ways to read a text as two ends of a range: at `..`, and at any colon.
 
     >>> splits("2024-01-01..2024-01-02")
     [('2024-01-01', '2024-01-02')]
     >>> splits("05:00:06:00")
     [('05', '00:06:00'), ('05:00', '06:00'), ('05:00:06', '00')]
     """
-    marks = list(re.finditer(r"\.\.\.?", text)) or list(re.finditer(":", text))
+    marks = [*re.finditer(r"\.\.\.?", text), *re.finditer(":", text)]
     return [(text[: mark.start()].strip(), text[mark.end() :].strip()) for mark in marks]
 
 

@@ -38,9 +38,9 @@ class RelationName:
 class Edge:
     """One `ref()` or `source()` in a model, as written (several to one upstream are several edges).
 
-    `mapping` None means inferred from the two definitions. `filter` pairs an upstream expression with a dimension of
-    the reader: `ref('x', filter={'region': 'origin'})` is `(("region", "origin"),)`. `whole` reads the relation as it
-    stands. `stale` makes an unpartitioned upstream count for staleness.
+    `mapping` None means inferred from the two definitions. `filter` pairs a dimension of the reader with an
+    expression over the input: `ref('x', filter={'region': 'origin'})` is `(("region", "origin"),)`. `whole` reads the
+    relation as it stands. `stale` makes an unpartitioned upstream count for staleness.
     """
 
     upstream: str  # unique id of the node

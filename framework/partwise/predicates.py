@@ -39,6 +39,13 @@ class PartitionExpr:
     timezone: str | None = None
     format: str | None = None
 
+    @property
+    def is_wall_clock(self) -> bool:
+        """Whether it holds what a clock on the wall shows, so that a repeated hour is one stretch of values."""
+        if self.format in EPOCH_FORMATS or self.type.kind in ("timestamptz", "date", "unknown"):
+            return False
+        return self.timezone != "UTC"
+
 
 @dataclass(slots=True)
 class Notes:

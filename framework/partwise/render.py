@@ -30,6 +30,7 @@ from partwise.plan import Read
 from partwise.predicates import NEVER, Notes, PartitionExpr, axis_filter, before, excluding, set_filter
 from partwise.references import RefCall
 from partwise.rendered import FilteredInput, Rendered
+from partwise.repeats import reading_set
 from partwise.sqltypes import UNKNOWN, SqlType
 
 Types = Mapping[str, SqlType]
@@ -172,6 +173,16 @@ class _Filler:
             raise ValueError("a set of partitions is needed to fill this query")
         return self.partitions
 
+    def _reading(self) -> PartitionSet:
+        """The set to read for: the run's own, but for passes of a repeated hour that its column cannot tell apart."""
+        reading = self._wanted()
+        for dim, slot in self.composed.output.items():
+            axis = reading.definition.dims[dim]
+            expr = self.expr(slot)
+            if isinstance(axis, TimeAxis) and expr.is_wall_clock:
+                reading = reading_set(reading, dim, expr.timezone or axis.timezone)
+        return reading
+
     def _constant(self, condition: Condition) -> str:
         assert condition.write is not None
         return condition.write(self._wanted(), self.dialect)
@@ -187,14 +198,14 @@ class _Filler:
             self.reads.append(Read(upstream.unique_id, found))
             return set_filter(found, exprs, self.dialect, self.notes)
         if not condition.reader_slots:
-            found = self._needed(condition, self.partitions)
+            found = self._needed(condition, self._reading())
             self.reads.append(Read(upstream.unique_id, found))
             return set_filter(found, exprs, self.dialect, self.notes)
         return self._read_by_box(condition, exprs)
 
     def _read_by_box(self, condition: Condition, exprs: Mapping[str, PartitionExpr]) -> str:
         """Mapped partitions and a filter on the reader's own dimensions: paired rectangle by rectangle, exactly."""
-        wanted, terms = self._wanted(), []
+        wanted, terms = self._reading(), []
         all_found: PartitionSet | None = None
         mine = {dim: self.expr(slot) for dim, slot in condition.reader_slots.items()}
         for part in _rectangles(wanted):
@@ -219,7 +230,7 @@ class _Filler:
         return condition.hops[-1].definition.clip(need)
 
     def _own(self, condition: Condition) -> str:
-        wanted = _widened(self._wanted(), *condition.offsets)
+        wanted = _widened(self._reading(), *condition.offsets)
         exprs = {dim: self.expr(slot) for dim, slot in condition.all_slots.items()}
         if condition.upstream is not None:
             self._note_filtered(condition)

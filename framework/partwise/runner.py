@@ -6,8 +6,8 @@ it, and answers with a result; nothing it meets ends the others.
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -83,7 +83,7 @@ def execute(
 
 def new_invocation_id(now: datetime) -> str:
     """An id that sorts by time: `20240115T060000-1a2b3c4d`."""
-    return f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
 
 
 @dataclass(slots=True)
@@ -145,9 +145,22 @@ class _Execution:
                 interrupted = self._run()
             finally:
                 self._finish(interrupted)
+        self._warn_of_leaks()
         return RunResults(
             self.invocation.id, tuple(self.results), interrupted, time.monotonic() - began, tuple(self.warnings)
         )
+
+    def _warn_of_leaks(self) -> None:
+        """One warning per model for the rows of all its runs that were left out."""
+        leaks: dict[str, int] = {}
+        for result in self.results:
+            if result.leaks and self.nodes[result.model].on_leak == "warn":
+                leaks[result.model] = leaks.get(result.model, 0) + result.leaks
+        for model, count in leaks.items():
+            rows = "1 row" if count == 1 else f"{count} rows"
+            text = f"`{self.nodes[model].name}` gave {rows} outside the partitions of its runs, which were left out"
+            self.warnings[text] = None
+            self.on_event(Event("warning", text=text))
 
     def _claims(self) -> list[Claim]:
         """One claim per model, in the order of names, so that two invocations cannot wait for each other."""
@@ -406,9 +419,6 @@ class _Worker:
                     raise
             time.sleep(_PAUSE * 2 ** (tries - 1))
         warnings = [*rendered.warnings, *written.warnings, *_null_warnings(model.node, nulls)]
-        if written.leaks and model.node.on_leak == "warn":
-            rows = "1 row" if written.leaks == 1 else f"{written.leaks} rows"
-            warnings.append(f"`{model.node.name}` gave {rows} outside the partitions of a run, which were left out")
         return replace(
             base,
             status="partial" if job.skipped else "success",
@@ -449,7 +459,7 @@ class _Worker:
         counts: dict[str, int] = {}
         for read in rendered.filtered:
             policy = _null_policy(node, read)
-            if read.upstream.is_partitioned or policy == "skip":  # its own guard lets no NULL in
+            if policy == "skip" or self._lets_no_null_in(read.upstream):
                 continue
             key = (read.relation.key, read.exprs)
             with self.execution.null_lock:
@@ -467,6 +477,13 @@ class _Worker:
                     hint="fill the column, or set on_null to `warn` or `skip`",
                 )
         return counts
+
+    def _lets_no_null_in(self, node: Node) -> bool:
+        """Whether a guard of ours stands before all rows: a partitioned model, or a view that passes its column on."""
+        if node.is_partitioned:
+            return True
+        inherited = self.execution.nodes.get(node.inherited_from or "")
+        return node.materialized == "view" and inherited is not None and self._lets_no_null_in(inherited)
 
 
 def _null_policy(node: Node, read: FilteredInput) -> str:

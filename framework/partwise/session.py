@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from partwise.planner import Analysis, Request
     from partwise.prepare import Prepared
     from partwise.profiles import Target
+    from partwise.references import RefCall
     from partwise.render import Renderer
     from partwise.results import Event, RunResults
     from partwise.secrets import Secrets
@@ -228,8 +229,21 @@ class Session:
         """The plan of a request. Raises PlanError when it makes no sense."""
         from partwise.planner import plan
 
+        self._refuse_hooks(request.selected)
         facts = self.facts(read_only=read_only)
         return plan(self.nodes, self.order, request, facts, self.now, self.analysis(request.selected))
+
+    def _refuse_hooks(self, models: frozenset[str]) -> None:
+        """Raise PlanError for hooks: SQL that somebody counts on must not be passed over."""
+        settings = self.project.settings
+        if settings.on_run_start or settings.on_run_end:
+            message = "on-run-start and on-run-end are not there yet"
+            raise PlanError(message, file=settings.file, hint="run them yourself")
+        for uid in self.order:
+            node = self.nodes[uid]
+            if uid in models and (node.config.get("pre_hook") or node.config.get("post_hook")):
+                message = f"`{node.name}` has hooks, which are not there yet"
+                raise PlanError(message, file=node.path, hint="run them yourself")
 
     def analysis(self, models: frozenset[str]) -> Analysis:
         """What is known of the models' SQL before anything runs."""
@@ -243,11 +257,17 @@ class Session:
                 prints[uid] = fingerprint(node, self.project.macros, self.project.vars)
             elif node.is_partitioned and node.policy.kind == "single_run" and not node.trust:
                 try:
-                    if self.renderer().compose(node, None).passes is None:
+                    if not self.renderer().compose(node, None).passes:
                         leaky.add(uid)
                 except PartwiseError:
                     leaky.add(uid)  # running it will say what is wrong, with its line
         return Analysis(frozenset(leaky), prints)
+
+    def _lookup(self, owner: Node, call: RefCall) -> Node | None:
+        try:
+            return self.nodes[self.project.find(call).unique_id]
+        except ProjectError:  # in a comment or a string it does not matter, elsewhere the renderer says so
+            return None
 
     def renderer(self) -> Renderer:
         """Renders the project's models for the target; kept."""
@@ -259,10 +279,7 @@ class Session:
                     self.say(message)
 
             engine = self.project.engine(run_started_at=self.now, invocation_id=self.invocation_id, log=log)
-            find = self.project.find
-            self._renderer = Renderer(
-                engine, lambda owner, call: self.nodes[find(call).unique_id], self.target.dialect
-            )
+            self._renderer = Renderer(engine, self._lookup, self.target.dialect)
         return self._renderer
 
     # ------------------------------------------------------------ doing

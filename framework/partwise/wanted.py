@@ -32,7 +32,7 @@ def read_keys(texts: Sequence[str], named: Sequence[Node], now: datetime) -> Nam
     groups: dict[str, list[str]] = {}
     dims = {name for node in named if node.definition for name in node.definition.dims}
     for text in texts:
-        dim, rest = _dimension_of(text, dims, named)
+        dim, rest = _dimension_of(text, dims, named, now)
         groups.setdefault(dim, []).append(rest)
     partitioned = [node for node in named if node.is_partitioned and node.definition is not None]
     sets: dict[str, PartitionSet] = {}
@@ -54,24 +54,24 @@ def read_keys(texts: Sequence[str], named: Sequence[Node], now: datetime) -> Nam
     return Named(kept, whole, tuple(left.items()))
 
 
-def _dimension_of(text: str, dims: set[str], named: Sequence[Node]) -> tuple[str, str]:
+def _dimension_of(text: str, dims: set[str], named: Sequence[Node], now: datetime) -> tuple[str, str]:
     """Split `DIM=TEXT`; a text whose part before `=` is no dimension is a key, unless nothing could read it."""
     name, sign, rest = text.partition("=")
     if not sign:
         return "", text
     if name in dims:
         return name, rest
-    if name.isidentifier() and not any(_reads(node, text) for node in named):
+    if name.isidentifier() and not any(_reads(node, text, now) for node in named):
         hint = did_you_mean(name, sorted(dims)) or f"the named models have {', '.join(f'`{d}`' for d in sorted(dims))}"
         raise PlanError(f"no named model has a dimension `{name}`", hint=hint)
     return "", text
 
 
-def _reads(node: Node, text: str) -> bool:
+def _reads(node: Node, text: str, now: datetime) -> bool:
     if node.definition is None:
         return False
     try:
-        node.definition.parse_key(text)
+        node.definition.subset(text, now)
     except PartitionError:
         return False
     return True

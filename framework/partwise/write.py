@@ -7,8 +7,8 @@ known of earlier writes. Each run is then BEGIN, DELETE, INSERT, INSERT into the
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -82,7 +82,7 @@ class Written:
 
 def new_incarnation() -> str:
     """A new id for a table that is about to be created: 12 hex digits."""
-    return uuid.uuid4().hex[:12]
+    return os.urandom(6).hex()
 
 
 def sql_hash(rendered: Rendered) -> str:
@@ -223,7 +223,7 @@ def write_partitions(adapter: Adapter, work: Try, log: Log) -> Written:
     names = _names(target)
     if rendered.is_leak_proof or target.node.on_leak == "filter":
         return Written(_replace(adapter, work, log, rendered.query(names)))
-    stage = f"partwise_stage_{uuid.uuid4().hex[:12]}"
+    stage = f"partwise_stage_{new_incarnation()}"
     try:
         _execute(adapter, rendered, sql.stage(rendered, stage, names))
         leaks = int(adapter.fetch(sql.count_leaks(rendered, stage))[0][0])
@@ -313,7 +313,7 @@ def remove(adapter: Adapter, node: Node, partitions: PartitionSet, condition: st
         return 0
     attempts = read_attempts(adapter, node, incarnation, schema)
     parts = [part for part in attempts.parts(partitions) if part.attempt > 1]  # what was never written has no facts
-    entry = Entry(node.relation, incarnation, "removed", f"prune-{uuid.uuid4().hex[:12]}", now)
+    entry = Entry(node.relation, incarnation, "removed", f"prune-{new_incarnation()}", now)
     with adapter.transaction():
         rows = adapter.execute(sql.delete(node.relation, condition, adapter.dialect))
         record(adapter, entry, parts, schema)

@@ -107,7 +107,7 @@ class Progress:
             self.line(f"ERROR in {self.session.nodes[model].name}{where}")
             for text in str(result.error).splitlines():
                 self.line(f"  {text}")
-            if result.run.size > 1:
+            if result.run.size > 1 and result.run.mode == "single_run":
                 self.line(
                     f"  the run covered {count(result.run.size, 'partition')}, none of which changed; "
                     "`--run-mode multi` builds them one by one"
