@@ -167,3 +167,37 @@ def test_a_seed_that_is_not_there_names_its_path(shop: Path, capsys: pytest.Capt
     write_project(shop, {**BASE, "models/seeds.yml": properties})
     found, text = refused(capsys, "seed")
     assert found == 2 and "prices" in text and "seeds/" in text
+
+
+def test_hooks_are_refused_not_passed_over(shop: Path, capsys: pytest.CaptureFixture[str]):
+    write_project(shop, {**BASE, NEW: "{{ config(materialized='table', pre_hook='create table h (i int)') }} select 1 as x"})
+    found, text = refused(capsys, "run", "--select", "new")
+    assert found == 2 and "hooks" in text and NEW in text
+
+
+def test_a_ref_in_a_comment_is_no_dependency_even_to_nothing(shop: Path, capsys: pytest.CaptureFixture[str]):
+    write_project(shop, {**BASE, NEW: "-- {{ ref('gone_model') }}\nselect '{{ ref('gone') }}' as x"})
+    assert refused(capsys, "run", "--select", "new")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "option"),
+    [("a..b", "a..b:a..b"), ("a=b", "a=b:a=b"), ("a=b", "key=a=b"), ("x:y", "x:y..x:y"), ("x:y", "x:y")],
+)
+def test_keys_with_range_marks_in_them(key: str, option: str, shop: Path, capsys: pytest.CaptureFixture[str]):
+    model = """
+        {{ config(partitions=static(['a..b', 'a=b', 'x:y', 'z']), partition_expr='k', full_scan=true) }}
+        select 'z' as k
+        """
+    write_project(shop, {**BASE, NEW: model})
+    capsys.readouterr()
+    assert call(["plan", "--select", "new", "--partition-range", option]) == 0
+    assert f"key {{{key}}}" in capsys.readouterr().out
+
+
+def test_leaked_rows_of_all_runs_are_counted_together(shop: Path, capsys: pytest.CaptureFixture[str]):
+    shift = CONFIG + "select id, ts + interval 1 day as ts from {{ source('raw', 'orders') }}"
+    write_project(shop, {**BASE, NEW: shift})
+    found, text = refused(capsys, "run", "--select", "new")
+    assert found == 0
+    assert "`new` gave 96 rows outside the partitions of its runs" in text

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from collections.abc import Iterable
@@ -87,6 +88,29 @@ def test_snowflake_sql_can_be_compiled_without_a_warehouse(
     for partition in ([], ["--partition", "2013-11-03"]):
         assert call(["compile", "-s", "daily_delays", *partition]) == 0
         assert "MART.departures where time_hour >= '2013-" in capsys.readouterr().out
+
+
+def _imported(path: Path) -> Iterable[str]:
+    """The modules of partwise that a file imports, anywhere in it but for types alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    only_types = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)]
+    skipped = {inner for node in only_types for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if node in skipped or not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("partwise"):
+            continue
+        yield from [a.name for a in node.names] if node.module == "partwise" else [str(node.module).split(".", 1)[1]]
+
+
+def test_modules_know_only_those_above_them_in_the_readme():
+    listed = (ROOT / "README.md").read_text().split("## How it works")[1].split("\n## ")[0]
+    rows = [row.split("|")[1] for row in listed.splitlines() if row.startswith("| `") and "framework" not in row]
+    rank = {name: i for i, row in enumerate(rows) for name in re.findall(r"`(\w+)`", row)}
+    package = ROOT / "framework/partwise"
+    for name, layer in rank.items():
+        files = [package / f"{name}.py"] if (package / f"{name}.py").exists() else sorted((package / name).glob("*.py"))
+        assert files, f"there is no module `{name}`"
+        below = {m for f in files for m in _imported(f) if rank.get(m.split(".")[0], -1) > layer} - {"adapters.base"}
+        assert not below, f"{name} imports {sorted(below)}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -16,6 +16,7 @@ from partwise.claims import Claim, claims_of
 from partwise.errors import WarehouseError
 from partwise.partitions import daily, hourly, multi, static
 from partwise.plan import Mode
+from partwise.results import Event
 from warehouse import NOW, Events, Warehouse, keys, model, source
 
 DAYS = daily(start="2024-01-01", end="2024-01-08")
@@ -341,8 +342,26 @@ def test_full_refresh_that_fails_keeps_the_old_table(w: Warehouse) -> None:
     assert w.rows("select table_name from duckdb_tables() where table_name like 't\\_%' escape '\\'") == []
 
 
-def test_own_past_is_built_in_order() -> None:
-    code = "select d, v + coalesce((select max(total) from {{ this }}), 0) as total from {{ source('raw', 'events') }}"
+@pytest.mark.parametrize("how", ["fail fast", "interrupt"])
+def test_a_full_refresh_that_is_stopped_leaves_nothing_behind(w: Warehouse, how: str) -> None:
+    w.run("t")
+    bad = "select d, case when d = date '2024-01-02' then error('bad')::int else -v end as v from {{ source('raw', 'events') }}"
+    w.define(model("t", bad, DAYS, "d"))
+
+    def stop(event: Event) -> None:
+        if how == "interrupt" and event.kind == "finish":
+            raise KeyboardInterrupt
+
+    results = w.run(w.step("t", full_refresh=True), fail_fast=True, on_event=stop)
+    assert results.interrupted == (how == "interrupt")
+    assert values(w, "t") == ALL and len(w.of("t").materialized or ()) == 7
+    assert w.rows("select table_name from duckdb_tables() where table_name like '%partwise%'") == []
+
+
+@pytest.mark.parametrize("more", ["", "{% if partition.key %}{% endif %}"])  # the second differs by run
+def test_own_past_is_built_in_order(more: str) -> None:
+    total = "v + coalesce((select max(total) from {{ this }}), 0)" + more
+    code = f"select d, {total} as total from {{{{ source('raw', 'events') }}}}"
     w = Warehouse(RAW, model("t", code, DAYS, "d"))
     w.table("raw.events", {"d": "DATE", "v": "INTEGER"}, week())
     for _ in range(2):

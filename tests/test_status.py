@@ -193,6 +193,17 @@ def test_a_dropped_table_voids_its_facts_and_is_built_again(w: Warehouse) -> Non
     facts = w.of("t")
     assert keys(facts.materialized) == ["2024-01-03"] and facts.message is None
     assert len(w.rows("t")) == 1
+    w.adapter.execute("drop table t")
+    assert w.of("t").message == "the table `main.t` is gone; 1 recorded partition no longer counts"
+
+
+def test_a_dropped_table_without_partitions_is_noticed(w: Warehouse) -> None:
+    w.define(model("total", "select count(*) as n from {{ ref('t') }}"))
+    w.run("t", "total")
+    w.run("t", "total")
+    w.adapter.execute("drop table total")
+    facts = w.of("total")
+    assert not facts.built and facts.message == "the table `main.total` is gone"
 
 
 @pytest.mark.parametrize("comment", ["", "my own words"])
@@ -238,6 +249,15 @@ def test_a_failure_before_the_first_table_is_remembered() -> None:
     assert len(w.of("t").failed or ()) == 7 and not w.of("t").exists
     assert w.of("whole").last_failed and not w.of("whole").built
     assert "nope" in (w.of("whole").last_error or "")
+    assert w.rows("select relation, count(*) from partwise.partition_status where failed group by 1") == [
+        ("main.t", 7),
+        ("main.whole", 1),
+    ]
+    w.define(model("t", "select date '2024-01-03' as d", DAYS, "d", full_scan=True))
+    w.run(w.step("t", "2024-01-03"))
+    assert len(w.of("t").failed or ()) == 6 and keys(w.of("t").materialized) == ["2024-01-03"]
+    shown = "select failed, count(*) from partwise.partition_status where relation = 'main.t' group by 1"
+    assert w.rows(shown) == [(False, 1), (True, 6)]
 
 
 # ---------------------------------------------------------------- definitions

@@ -133,8 +133,7 @@ class _Planner:
                     f"the partition definition of `{node.name}` changed{change}; {count} partitions were built under "
                     "the one before",
                     file=node.path,
-                    hint=f"rebuild it: `partwise run --select {node.name} --full-refresh`, or keep its rows: "
-                    f"`partwise adopt {node.name}`",
+                    hint=f"rebuild it: `partwise run --select {node.name} --full-refresh`, or put the definition back",
                 )
 
     # ------------------------------------------------------------ what is wanted

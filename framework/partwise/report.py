@@ -275,7 +275,7 @@ def status_lines(rows: list[dict[str, Any]], nodes: Mapping[str, Node]) -> Itera
             yield f"{row['name']:<{wide}}  {row['strip']:<{STRIP_WIDTH}}  {', '.join(counts)}"
         if row["message"]:
             yield f"{'':<{wide}}  {row['message']}"
-        if row["interrupted"]:
+        if row["interrupted"] and (row.get("missing") or row.get("failed") or row.get("state") == "missing"):
             yield f"{'':<{wide}}  interrupted: {count(len(row['interrupted']), 'run')} ended without a result"
     if rows:
         yield LEGEND
@@ -303,7 +303,7 @@ def explain_lines(
         lo, hi = one.spans(axis.name)[0]
         yield f"  window [{utc(lo)}, {utc(hi)})"
     if one & parts["failed"] and mine.last_error:
-        yield f"  last error: {mine.last_error}"
+        yield "  last error: " + mine.last_error.replace("\n", "\n    ")
     if mine.message:
         yield f"  {mine.message}"
     for read in inputs:
@@ -335,7 +335,7 @@ def _explain_read(read: Input, one: PartitionSet, nodes: Mapping[str, Node], fac
         else:
             text += f": all {len(need.existing)} there"
     if need.nonexistent:
-        text += f"; {count(len(need.nonexistent), 'partition')} of the need do not exist upstream"
+        text += f"; {count(len(need.nonexistent), 'partition')} more have not ended, or lie outside its definition"
     return text
 
 

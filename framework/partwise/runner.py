@@ -177,6 +177,8 @@ class _Execution:
 
     def _finish(self, interrupted: bool) -> None:
         self._flush()
+        for model in self.models.values():  # a full refresh that was stopped
+            self._give_up(model)
         failed = any(result.status in ("error", "skipped", "partial") for result in self.results)
         ending = "interrupted" if interrupted else "failed" if failed else "success"
         history.finish(self.adapter, self.invocation, ending, schema=self.log.schema)
@@ -303,16 +305,23 @@ class _Execution:
         if not self.schedule.failed(job.run.model):
             if target is not None and target.is_refresh:
                 write.publish_refresh(self.adapter, target)
+                model.target = None
             self.schedule.release(job.run.model, published=True)
             return
         if target is not None and target.is_refresh:
-            write.drop_refresh(self.adapter, target)
+            self._give_up(model)
             warning = f"the full refresh of `{name}` was not published, because some of it failed: the old table stays"
             self.warnings[warning] = None
             self.on_event(Event("warning", job.run, text=warning))
             self.schedule.release(job.run.model, published=False)
         else:
             self.schedule.release(job.run.model, published=True)
+
+    def _give_up(self, model: _Model) -> None:
+        """Drop what a full refresh has filled so far, if it is still to be published."""
+        if model.target is not None and model.target.is_refresh:
+            write.drop_refresh(self.adapter, model.target)
+            model.target = None
 
     def _flush(self) -> None:
         batch, self.unlogged = self.unlogged, []

@@ -7,6 +7,7 @@ modules; a session fetches the values they need and hands them on.
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,6 +58,8 @@ class Session:
         self.now = now
         self.say = say
         self.debug = debug
+        self.wait = 0.0  # seconds to wait for whoever holds the database or the partitions
+        self.arguments: Mapping[str, Any] = {}  # what was asked for, as the log keeps it
         self.invocation_id = uuid.uuid4().hex
         self._adapter: Adapter | None = None
         self._nodes: Mapping[str, Node] | None = None
@@ -163,12 +166,24 @@ class Session:
     def adapter(self, *, read_only: bool = False) -> Adapter:
         """The connection; opened once. Raises WarehouseError when it cannot be had."""
         if self._adapter is None:
-            from partwise.adapters import connect
-
             if not read_only:
                 self.project.target_path.mkdir(parents=True, exist_ok=True)
-            self._adapter = connect(self.target, read_only=read_only)
+            self._adapter = self._connected(read_only)
         return self._adapter
+
+    def _connected(self, read_only: bool) -> Adapter:
+        """A connection; a database that somebody else holds is tried again until `wait` is over."""
+        from partwise.adapters import connect
+        from partwise.errors import WarehouseError
+
+        until = time.monotonic() + self.wait
+        while True:
+            try:
+                return connect(self.target, read_only=read_only)
+            except WarehouseError as error:
+                if not error.transient or time.monotonic() >= until:
+                    raise
+            time.sleep(0.2)
 
     def has_database(self) -> bool:
         """Whether there is a database to ask. A DuckDB file is made by the first run, not by looking at it."""
@@ -304,7 +319,11 @@ class Session:
             threads=threads or self.target.threads,
             fail_fast=fail_fast,
             schema=self.schema,
+            wait=self.wait,
             fingerprints=self.analysis(request.selected).fingerprints,
+            arguments=dict(self.arguments),
+            user=self.project.environ.get("USER") or self.project.environ.get("USERNAME"),
+            git_commit=git_commit(self.root),
         )
         texts = RenderedTexts(self.renderer(), self.now)
         results = execute(plan, self.nodes, self.adapter(), texts, options, on_event=on_event)
@@ -329,7 +348,8 @@ class Session:
             path.parent.mkdir(parents=True, exist_ok=True)
             text = str.__str__(rendered.query(prepared.names or None)) + "\n"
             path.write_text(text, encoding="utf-8")
-            written.append({"model": uid, "path": str(path), "sql": text.rstrip("\n"), "partitions": str(partitions)})
+            row = {"model": uid, "path": relative(path), "sql": text.rstrip("\n"), "partitions": str(partitions)}
+            written.append(row)
         return written
 
     def _to_compile(
@@ -361,7 +381,8 @@ class Session:
                 continue
             from partwise.mapping import last_partition
 
-            yield uid, last_partition(node.definition.existing(self.now))
+            last = last_partition(node.definition.existing(self.now))
+            yield uid, next(iter(last.pieces(1)), last)
 
     def prepare(self, node: Node, partitions: PartitionSet | None) -> Prepared:
         """A model ready to be rendered, with types from the warehouse where it has them."""
@@ -490,8 +511,8 @@ class Session:
                 assert wanted is not None
                 chosen = wanted.union_of([wanted.subset(text, self.now) for text in keys])
                 sql += f" where {partition_condition(self, node, chosen)}"
-        columns = [column.name for column in adapter.describe(sql)]
         body = f"select * from ({sql}\n) as q" + (f" limit {limit}" if limit else "")
+        columns = [column.name for column in adapter.describe(body)]
         return columns, adapter.fetch(body)
 
     # ------------------------------------------------------------ changing
@@ -583,6 +604,25 @@ def read_variables(given: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ProjectError(f"--vars is `{given}`, not a mapping", hint="write '{name: value}'")
     return value
+
+
+def relative(path: Path) -> str:
+    """A path for people: from the current folder when it lies below it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def git_commit(root: Path) -> str | None:
+    """The commit checked out in a folder or above it, from git's own files; None when there is none to be read."""
+    for folder in (root, *root.parents):
+        head = folder / ".git" / "HEAD"
+        if head.is_file():
+            text = head.read_text(encoding="utf-8").strip()
+            ref = folder / ".git" / text.removeprefix("ref: ")
+            if not text.startswith("ref: "):
+                return text
+            return ref.read_text(encoding="utf-8").strip() if ref.is_file() else None
+    return None
 
 
 def file_name(partitions: PartitionSet) -> str:

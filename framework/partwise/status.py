@@ -153,6 +153,10 @@ def _nothing(node: Node, catalog: Catalog) -> ModelFacts:
     )
 
 
+def _noun(node: Node) -> str:
+    return "view" if node.materialized == "view" else "table"
+
+
 def _foreign(node: Node, found: Found) -> str | None:
     if found.incarnation is not None:
         return None
@@ -242,13 +246,16 @@ class _Reader:
         """Why earlier facts do not count, or what the definition was before."""
         incarnation = found.incarnation if found else None
         if incarnation is None or incarnation not in last:
-            void = sum(row[3] or 0 for name, row in last.items() if name != incarnation)
-            counted = f"; {void} recorded partitions no longer count" if void and node.is_partitioned else ""
+            lives = [row for name, row in last.items() if name not in (incarnation, NO_TABLE) and row[0] is not None]
+            counted = ""
+            if lives and node.is_partitioned:
+                n = max(lives, key=lambda row: row[0])[3]  # of the life before this one
+                counted = f"; {n} recorded {'partition no longer counts' if n == 1 else 'partitions no longer count'}"
             if found is None:
-                return f"the table `{node.relation.key}` is gone{counted}" if void else None
+                return f"the {_noun(node)} `{node.relation.key}` is gone{counted}" if lives else None
             if incarnation is None:
                 return f"{_foreign(node, found)}{counted}"
-            if void:
+            if lives:
                 return f"the {found.kind} `{node.relation.key}` is not the one that was built{counted}"
         if other and node.definition is not None:
             return self._definition_change(node, node.definition, next(iter(other)))

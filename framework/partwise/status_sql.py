@@ -146,7 +146,8 @@ def set_version(schema: str, dialect: str) -> str:
 def create_view(schema: str, dialect: str) -> str:
     """`partition_status`: one row per relation and partition, with the last committed write and the last attempt.
 
-    Only the live incarnation of each relation counts: the one that its comment names.
+    Only the live incarnation of each relation counts, the one that its comment names, and what failed before there was
+    a table.
     """
     log, runs = table("partition_log", schema, dialect), table("run_log", schema, dialect)
     last = _arg_max("{}", f"case when state <> 'cancelled' then {_RANK} end", dialect)
@@ -166,7 +167,8 @@ latest as (
     {last.format("recorded_at")} as last_attempt_at,
     {last.format("run_id")} as last_run_id,
     {top} as top
-  from {log} l join live on live.relation = l.relation and live.incarnation = l.incarnation
+  from {log} l left join live on lower(live.relation) = lower(l.relation)
+  where l.incarnation in ('', live.incarnation)
   group by l.relation, l.definition_id, l.partition_key, l.dims, l.window_start, l.window_end
 )
 select s.relation, s.definition_id, s.partition_key, s.dims, s.window_start, s.window_end,

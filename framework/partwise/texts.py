@@ -58,6 +58,7 @@ class _Open:
     node: Node
     table_exists: bool  # when the invocation began: the first backfill of a model is one, whichever run of it
     prepared: Prepared | None = None
+    reads_table: bool = False  # it reads itself, and a stand-in was needed while the table was not there
 
     def columns(self, partitions: PartitionSet | None, describe: Describe) -> tuple[Column, ...]:
         with self.texts.lock:
@@ -75,7 +76,8 @@ class _Open:
             ready = self.prepared
             if ready is not None and ready.composed.is_reusable and not (made and ready.for_missing_table):
                 return ready
-            exists = self.table_exists or (made and ready is not None and ready.for_missing_table)
+            exists = self.table_exists or (made and self.reads_table)
             ready = prepare(self.texts.renderer, self.node, partitions, describe, table_exists=exists)
             self.prepared = ready
+            self.reads_table = self.reads_table or ready.for_missing_table
             return ready

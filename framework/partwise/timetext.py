@@ -82,7 +82,7 @@ def _plain(text: str) -> Reading | None:
         if _DAY.fullmatch(text):
             return _days(date.fromisoformat(text), 1)
         if match := _WEEK.fullmatch(text):
-            return _days(date.fromisocalendar(int(match[1]), int(match[2]), 1), 1)
+            return _days(date.fromisocalendar(int(match[1]), int(match[2]), 1), 7)
         if match := _QUARTER.fullmatch(text):
             return _months(int(match[1]), int(match[2]) * 3 - 2, 3)
         if match := _MONTH.fullmatch(text):

@@ -126,7 +126,23 @@ def _read_by(definition: Definition, dim: str, text: str, now: datetime) -> Part
             found.append(axis)
         if len(found) == 1:
             return definition.subset({found[0].name: text}, now)
-        raise error
+        raise _nearest(definition, text, now) or error from None
+
+
+def _nearest(definition: Definition, text: str, now: datetime) -> PartitionError | None:
+    """What is wrong with a list of keys of which some are keys of one dimension."""
+    for axis in definition.axes:
+        alone = SimpleDefinition((axis,))
+        errors = []
+        pieces = [piece.strip() for piece in text.split(",")]
+        for piece in pieces:
+            try:
+                alone.subset(piece, now)
+            except PartitionError as error:
+                errors.append(error)
+        if errors and len(errors) < len(pieces):
+            return errors[0]
+    return None
 
 
 def _time_axis(definition: Definition | None, dim: str) -> TimeAxis | None:
@@ -193,11 +209,12 @@ def spread(
             for read in inputs[model]:
                 if read.upstream in wanted:
                     _add_down(model, read, wanted, nodes, now)
+    touched = frozenset(wanted)  # these have just what maps to them, whatever else their readers read
     for model in reversed(order):
         if model not in wanted:
             continue
         for read in inputs[model]:
-            if read.upstream in reached:
+            if read.upstream in reached - touched:
                 _add_up(model, read, wanted, nodes, now)
     return {model: wanted[model] for model in order if model in wanted}
 

@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
             from partwise.errors import did_you_mean
 
             hint = did_you_mean(args[0], list(COMMANDS)) if args else None
-            raise click.UsageError(f"{error.message} {hint or ''}".rstrip(), ctx) from None
+            raise click.UsageError(f"{error.message.rstrip('.')}; {hint}" if hint else error.message, ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

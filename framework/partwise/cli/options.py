@@ -27,7 +27,7 @@ project = _stack(
     click.option("-t", "--target", envvar=["PARTWISE_TARGET", "DBT_TARGET"], help="Target of the profile to use."),
     click.option("--vars", "variables", help="Variables as YAML: '{start: 2024-01-01}'."),
     click.option("--now", "now_text", help="The current time, e.g. 2024-03-01T00:00Z (default: the clock)."),
-    click.option("-d", "--debug", is_flag=True, help="Show tracebacks and every statement."),
+    click.option("-d", "--debug", is_flag=True, help="Show tracebacks and Jinja's log()."),
     click.option("-q", "--quiet", is_flag=True, help="Say only what failed."),
 )
 
@@ -38,6 +38,7 @@ output = click.option(
 selection = _stack(
     click.option("-s", "--select", "-m", "--models", "select", multiple=True, help="Models to work on."),
     click.option("--exclude", multiple=True, help="Models to leave out (same grammar)."),
+    click.argument("more", nargs=-1, metavar="[MODELS]...", callback=lambda ctx, param, value: _more(ctx, value)),
 )
 
 keys = _stack(
@@ -60,6 +61,14 @@ planning = _stack(
     click.option("--run-mode", type=click.Choice(["auto", "single", "multi"]), help="One query or many."),
     click.option("--max-partitions-per-run", type=int, help="Cut every set into runs of at most this many."),
 )
+
+
+def _more(ctx: click.Context, value: tuple[str, ...]) -> None:
+    """`--select a b`, as dbt takes it: what follows the first name is selected as well."""
+    if value and not ctx.params.get("select"):
+        raise click.UsageError(f"unexpected argument `{value[0]}`; name models with --select", ctx)
+    if value:
+        ctx.params["select"] = (*ctx.params["select"], *value)
 
 
 def parse_now(text: str | None) -> datetime:

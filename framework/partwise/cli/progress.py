@@ -25,7 +25,8 @@ class Progress:
         self.session = session
         self.plan = plan
         self.quiet = quiet
-        self.steps = {step.model: (i, step) for i, step in enumerate(plan.steps, 1)}
+        self.steps = {step.model: step for step in plan.steps}
+        self.numbers: dict[str, int] = {}  # in the order in which models start
         self.left = {step.model: step.run_count for step in plan.steps}
         self.began: dict[str, float] = {}
         self.ended: dict[str, list[RunResult]] = {}
@@ -52,7 +53,7 @@ class Progress:
         session, nodes = self.session, self.session.nodes
         self.say(f"Running with partwise={__version__}, target={session.target.name} ({session.target.type})")
         for text in trouble_lines(self.plan, nodes):
-            self.say(text)
+            (self.line if self.plan.blocked_by_name else self.say)(text)
         if not self.plan.steps:
             if not self.plan.blocked:
                 self.say("Nothing to do: everything that exists is built")
@@ -88,8 +89,9 @@ class Progress:
         return f"sql {node.materialized} model {node.relation.key}"
 
     def _start(self, model: str) -> None:
-        number, step = self.steps[model]
-        of = f"{number} of {len(self.steps)}"
+        step = self.steps[model]
+        self.numbers[model] = len(self.numbers) + 1
+        of = f"{self.numbers[model]} of {len(self.steps)}"
         if step.partitions is None:
             self._dots(f"{of} START {self._what(step)}", "[RUN]")
             return
@@ -116,9 +118,8 @@ class Progress:
             self._summary(model)
 
     def _summary(self, model: str) -> None:
-        number, step = self.steps[model]
-        results = self.ended[model]
-        of = f"{number} of {len(self.steps)}"
+        step, results = self.steps[model], self.ended[model]
+        of = f"{self.numbers.setdefault(model, len(self.numbers) + 1)} of {len(self.steps)}"
         seconds = time.monotonic() - self.began.get(model, time.monotonic())
         rows = sum(r.rows or 0 for r in results)
         worst = max(results, key=lambda r: _BEST[r.status]).status
@@ -148,8 +149,6 @@ class Progress:
         for model, left in self.left.items():
             if left and self.ended.get(model):
                 self._summary(model)
-        for text in results.warnings:
-            self.line(f"warning: {text}")
         if not self.plan.steps:
             return
         ok, errors = results.count("success"), results.count("error")

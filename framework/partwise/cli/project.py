@@ -44,6 +44,7 @@ def debug_command(ddl: bool, **given: Any) -> int:
     """Show the project, the profile, and whether the warehouse answers."""
     from partwise import __version__
     from partwise.cli.common import open_session, say_lines
+    from partwise.report import count
 
     session = open_session(given)
     if ddl:
@@ -55,7 +56,7 @@ def debug_command(ddl: bool, **given: Any) -> int:
             f"partwise   {__version__}",
             f"project    {session.project.name} in {session.root}",
             f"profile    {target.profile} from {target.file}",
-            f"target     {target.name}: {target.type}, schema {target.schema}, {target.threads} threads",
+            f"target     {target.name}: {target.type}, schema {target.schema}, {count(target.threads, 'thread')}",
         ]
     )
     say_lines([f"warehouse  {session.ping()}"])
@@ -124,5 +125,5 @@ def clean_command(**given: Any) -> int:
             folder.rmdir()
         log(f"cleaned {folder}")
     if kept:
-        log(f"kept {kept} database files")
+        log(f"kept {kept} database file{'s' if kept > 1 else ''}")
     return 0

@@ -48,7 +48,9 @@ def compile_command(output: str, run_mode: str | None, **given: Any) -> int:
 @click.option("-s", "--select", "select", help="A model, seed or source.")
 @click.option("--inline", help="A query, with Jinja.")
 @click.option("--limit", type=click.IntRange(0), default=5, show_default=True, help="Rows to print; 0 means all.")
-@click.option("--output", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
+@click.option(
+    "--output", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True, help="Format of stdout."
+)
 def show_command(select: str | None, inline: str | None, limit: int, output: str, **given: Any) -> int:
     """Print rows of a relation, of some of its partitions, or of a query."""
     from partwise.cli.common import open_session, say_json, say_lines

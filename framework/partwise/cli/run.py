@@ -40,7 +40,8 @@ def _show_plan(session: Any, plan: Any, output: str) -> None:
         return
     say_lines(report.plan_lines(plan, nodes, session.now))
     runs, partitions = report.count(plan.run_count, "run"), report.count(plan.partition_count, "partition")
-    say_lines([f"{runs}, {partitions}, nothing executed" if plan.steps else "nothing to do"])
+    idle = "nothing can run" if plan.blocked else "nothing to do"
+    say_lines([f"{runs}, {partitions}, nothing executed" if plan.steps else idle])
 
 
 @click.command("plan")
@@ -74,7 +75,8 @@ _PLANNING = (
 @click.option("--dry-run", is_flag=True, help="Print the plan, as `plan` does.")
 @click.option("--threads", type=click.IntRange(1, 256), help="Models and partitions built at once.")
 @click.option("-x", "--fail-fast", is_flag=True, help="Start nothing more after a failure.")
-def run_command(output: str, dry_run: bool, threads: int | None, fail_fast: bool, **given: Any) -> int:
+@click.option("--wait", type=click.FloatRange(0), default=0, help="Seconds to wait for another run to end.")
+def run_command(output: str, dry_run: bool, threads: int | None, fail_fast: bool, wait: float, **given: Any) -> int:
     """Build models, partition by partition: what is missing or failed, or what you name."""
     from partwise.cli.common import open_session, say_json
     from partwise.cli.progress import Progress
@@ -82,6 +84,8 @@ def run_command(output: str, dry_run: bool, threads: int | None, fail_fast: bool
     mine = {k: given.pop(k) for k in list(given) if k in _PLANNING}
     quiet = given["quiet"]
     session = open_session(given)
+    session.wait = wait
+    session.arguments = {k: v for k, v in mine.items() if v}
     with session:
         request = _request(session, mine)
         plan = session.plan(request, read_only=dry_run)

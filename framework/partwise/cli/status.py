@@ -69,7 +69,11 @@ def partitions_command() -> None:
 @options.project
 @options.output
 @click.argument("model")
-@click.option("--state", type=click.Choice(["materialized", "failed", "missing", "stale", "open", "outside"]))
+@click.option(
+    "--state",
+    type=click.Choice(["materialized", "failed", "missing", "stale", "open", "outside"]),
+    help="List these only.",
+)
 def list_command(model: str, state: str | None, output: str, **given: Any) -> int:
     """List the keys of MODEL that exist, or those in one state."""
     from partwise.cli.common import open_session, say_json, say_lines
