@@ -13,7 +13,7 @@ from partwise.exclusions import Exclusions
 from partwise.grids import Grid, canonical_cron, ceil, grid
 from partwise.spans import Span, Spans, Window, intersect, subtract
 from partwise.timetext import DAY_FORMAT, HOUR_FORMAT, Reading, Writer, read_time
-from partwise.zones import to_datetime, to_instant, wall_of, year_start
+from partwise.zones import DAY, to_datetime, to_instant, wall_of, year_start
 
 Moment = str | date | datetime
 
@@ -151,6 +151,8 @@ class TimeAxis:
             return None
         first = ceil(self.grid, lo)
         last = self.grid.floor(hi - 1)
+        if reading.length == 7 * DAY and self.grid.zone.wall(first) - reading.wall >= DAY:
+            return None  # a week that starts on another day is not this one
         if count == 1 or (count == 2 and self.grid.zone.wall(first) == self.grid.zone.wall(last)):
             return first
         raise PartitionError(
