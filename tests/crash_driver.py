@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from partwise import status
 from partwise.adapters import duckdb
-from partwise.jinja_env import Engine, World
 from partwise.partitions import daily
-from partwise.render import Renderer, find_in
+from partwise.project.jinja_env import Engine, World
+from partwise.rendering.render import Renderer, find_in
+from partwise.warehouse import status
 from warehouse import NOW, Warehouse, model, source
 
 DAYS = daily(start="2024-01-01", end="2024-01-05")

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from partwise import policy
-from partwise.calls import DEFINITIONS, MAPPINGS
 from partwise.cli import LazyGroup, options
 from partwise.cli import cli as root
-from partwise.configdocs import ABOUT
-from partwise.constructors import CONSTRUCTORS_RAW
+from partwise.project.calls import DEFINITIONS, MAPPINGS
+from partwise.project.configdocs import ABOUT
+from partwise.project.constructors import CONSTRUCTORS_RAW
 
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 # accepted and kept, and nothing in this version acts on them

@@ -10,15 +10,15 @@ from typing import Any
 
 import duckdb
 
-from partwise import literals, sql
 from partwise.adapters.base import Column
 from partwise.errors import WarehouseError
-from partwise.jinja_env import Engine, MacroFile, World
 from partwise.nodes import Node, RelationName
 from partwise.partitions import Definition, PartitionSet
-from partwise.prepare import fetch_types, prepare
-from partwise.render import Renderer, Types, fill, find_in
-from partwise.rendered import Rendered
+from partwise.project.jinja_env import Engine, MacroFile, World
+from partwise.rendering import literals, sql
+from partwise.rendering.prepare import fetch_types, prepare
+from partwise.rendering.render import Renderer, Types, fill, find_in
+from partwise.rendering.rendered import Rendered
 
 _DUCKDB = duckdb.connect()
 _NUMBERS = count()

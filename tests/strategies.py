@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from partwise import partitions as p
-from partwise.axes import TimeAxis
 from partwise.partitions import Definition, PartitionSet
-from partwise.zones import to_datetime
+from partwise.partitions.axes import TimeAxis
+from partwise.partitions.zones import to_datetime
 
 # A zone, and a date near which its clock does something.
 PLACES = [

@@ -18,7 +18,7 @@ import bug_cases
 from bug_cases import bug_case
 from partwise.errors import PartwiseError
 from partwise.partitions import daily, dynamic
-from partwise.results import RunResults
+from partwise.warehouse.results import RunResults
 from warehouse import Warehouse, keys, model
 
 SRC = model("src", resource_type="seed", materialized="seed", unique_id="model.test.src")

@@ -17,12 +17,14 @@ import pytest
 import docs_console
 import docs_reference
 import partwise
-from partwise import api, projectfile, references, selection, status_sql
-from partwise.calls import DEFINITIONS, MAPPINGS
+from partwise import api
 from partwise.cli import call
-from partwise.config import OWN
-from partwise.jinja_env import FILTERS, NOT_THERE, Engine, Scope, World
-from partwise.profiles import FIELDS
+from partwise.project import projectfile, references, selection
+from partwise.project.calls import DEFINITIONS, MAPPINGS
+from partwise.project.config import OWN
+from partwise.project.jinja_env import FILTERS, NOT_THERE, Engine, Scope, World
+from partwise.project.profiles import FIELDS
+from partwise.warehouse import status_sql
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -15,7 +15,7 @@ from partwise.adapters.base import Column
 from partwise.adapters.duckdb import DuckDB
 from partwise.errors import CancelledError, CommitError, WarehouseError
 from partwise.nodes import RelationName
-from partwise.profiles import Target
+from partwise.project.profiles import Target
 
 T = RelationName(None, "main", "t")
 
@@ -235,6 +235,6 @@ def test_connect_takes_a_target() -> None:
 
 
 def test_importing_the_adapter_does_not_import_the_engine() -> None:
-    code = "import sys, partwise.adapters.duckdb, partwise.status, partwise.results; assert 'duckdb' not in sys.modules"
+    code = "import sys, partwise.adapters.duckdb, partwise.warehouse.status, partwise.warehouse.results; assert 'duckdb' not in sys.modules"
     folder = str(Path(duckdb.__file__).parents[2])
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": folder})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise.graph import Graph, cycles, topological
+from partwise.project.graph import Graph, cycles, topological
 
 DIAMOND = {"d": ("b", "c"), "b": ("a",), "c": ("a",), "a": (), "e": ("d",), "x": ()}
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partwise.grids import Grid, grid
+from partwise.partitions.grids import Grid, grid
 from strategies import PLACES
 
 STEP = 900  # seconds; every offset and change in these places is a multiple of it

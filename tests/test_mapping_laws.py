@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from partwise import mapping
-from partwise.axes import TimeAxis
 from partwise.partitions import Definition, PartitionSet, dynamic, multi, static
+from partwise.partitions.axes import TimeAxis
 from strategies import PLACES, TEXTS, key_definitions, sets_of, time_definitions
 
 NOW = datetime(2100, 1, 1, tzinfo=UTC)

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from partwise.errors import PlanError
-from partwise.facts import Facts, ModelFacts
 from partwise.mapping import window
 from partwise.nodes import BackfillPolicy, Edge, Node, RelationName
 from partwise.partitions import Definition, PartitionSet, daily, hourly, monthly, multi, static, weekly
-from partwise.planner import Analysis, Request, plan
+from partwise.planning.facts import Facts, ModelFacts
+from partwise.planning.planner import Analysis, Request, plan
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
 START = "2024-01-01"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from partwise.errors import ProjectError
-from partwise.profiles import Profile, load_profile
-from partwise.secrets import Secrets
+from partwise.project.profiles import Profile, load_profile
+from partwise.project.secrets import Secrets
 from projects import load
 
 TEXT = """

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from partwise import mapping, partitions
-from partwise.jinja_env import ReadConfig, Scope
 from partwise.nodes import BackfillPolicy
+from partwise.project.jinja_env import ReadConfig, Scope
 from projects import load
 
 M = "models/m.sql"

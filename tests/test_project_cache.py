@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from partwise.cache import Nodes
 from partwise.errors import PartwiseError
 from partwise.project import Project, load_project
+from partwise.project.cache import Nodes
 from projects import PROFILES, write_project
 
 DAILY = "partitions=daily(start='2024-01-01'), partition_expr='d'"

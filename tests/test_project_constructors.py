@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partwise import constructors, partitions
-from partwise.calls import DEFINITIONS, call_text
-from partwise.config import OWN
-from partwise.configdocs import ABOUT
-from partwise.constructors import definition_from, definition_from_text, definition_text
+from partwise import partitions
 from partwise.errors import PartitionError
 from partwise.partitions import Definition, SimpleDefinition
+from partwise.project import constructors
+from partwise.project.calls import DEFINITIONS, call_text
+from partwise.project.config import OWN
+from partwise.project.configdocs import ABOUT
+from partwise.project.constructors import definition_from, definition_from_text, definition_text
 
 KEYS = st.lists(st.sampled_from(["US", "NO", "a'b", 'q"', "007", "ä|b", "\\", " "]), min_size=1, max_size=4, unique=True)
 COMMON = {

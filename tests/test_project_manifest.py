@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from partwise import mapping
-from partwise.constructors import mapping_from_text, mapping_text
 from partwise.manifest import manifest
 from partwise.mapping import Mapping
+from partwise.project.constructors import mapping_from_text, mapping_text
 from projects import load
 
 DAILY = "partitions=daily(start='2024-01-01'), partition_expr='d'"

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partwise.errors import PartwiseError
-from partwise.jinja_env import Engine
-from partwise.parsed import Parsed
-from partwise.parsing import parse_model
-from partwise.static import static_parse
-from partwise.world import World
+from partwise.project.jinja_env import Engine
+from partwise.project.parsed import Parsed
+from partwise.project.parsing import parse_model
+from partwise.project.static import static_parse
+from partwise.project.world import World
 
 WORLD = World("shop", {}, {}, {"schema": "main"})
 

@@ -44,5 +44,5 @@ def test_import_is_light() -> None:
         "print(*sorted(m for m in set(sys.modules) - before if not m.startswith('_')))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"cronsim", "zoneinfo", "duckdb", "sqlglot", "jinja2", "click", "yaml", "dataclasses", "partwise.sets"}
+    heavy = {"cronsim", "zoneinfo", "duckdb", "sqlglot", "jinja2", "click", "yaml", "dataclasses", "partwise.partitions.sets"}
     assert "partwise" in loaded and not heavy & set(loaded)

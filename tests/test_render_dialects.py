@@ -6,7 +6,7 @@ import pytest
 
 from partwise.errors import RenderError, WarehouseError
 from partwise.partitions import daily
-from partwise.prepare import prepare
+from partwise.rendering.prepare import prepare
 from rendering import Project, model, source
 
 DAYS = daily("2024-01-01")

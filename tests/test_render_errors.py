@@ -6,10 +6,10 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from partwise import sql
 from partwise.errors import PartwiseError, RenderError, WarehouseError
 from partwise.partitions import daily, hourly, multi, static
-from partwise.prepare import prepare
+from partwise.rendering import sql
+from partwise.rendering.prepare import prepare
 from rendering import Project, model, source
 
 DAYS = daily("2024-01-01")

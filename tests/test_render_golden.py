@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 import yaml
 
-from partwise import constructors, literals, sql
 from partwise.adapters.base import Column
 from partwise.nodes import Node, RelationName
 from partwise.partitions import Definition
-from partwise.prepare import fetch_types, own_past_columns
-from partwise.rendered import Rendered
+from partwise.project import constructors
+from partwise.rendering import literals, sql
+from partwise.rendering.prepare import fetch_types, own_past_columns
+from partwise.rendering.rendered import Rendered
 from rendering import Project, model, source
 
 FOLDER = Path(__file__).parent / "golden"

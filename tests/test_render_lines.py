@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader
 from jinja2.sandbox import SandboxedEnvironment
 
-from partwise.linemap import Located, Location, edit, error_position, join, locate, locating
+from partwise.rendering.linemap import Located, Location, edit, error_position, join, locate, locating
 
 MACROS = """{% macro one(x) %}({{ x }}){% endmacro %}
 {% macro two(x) -%}

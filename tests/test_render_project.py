@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import duckdb
 import pytest
 
-from partwise import sql
 from partwise.adapters.base import Column
 from partwise.errors import PartwiseError, WarehouseError
 from partwise.partitions import PartitionSet
-from partwise.prepare import prepare
-from partwise.render import Renderer, find_in
+from partwise.rendering import sql
+from partwise.rendering.prepare import prepare
+from partwise.rendering.render import Renderer, find_in
 from projects import load
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from partwise.partitions import daily, hourly, multi, static
-from partwise.prepare import prepare
+from partwise.rendering.prepare import prepare
 from rendering import NOW, Project, model, source
 
 DAYS = daily("2024-01-01", timezone="America/New_York")

@@ -9,7 +9,7 @@ import pytest
 
 from partwise.cli import call
 from partwise.partitions import hourly, multi, static
-from partwise.repeats import reading_set
+from partwise.rendering.repeats import reading_set
 from projects import write_project
 
 HOURS = hourly("2024-11-01", "2024-11-10", timezone="America/New_York")

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partwise import write
-from partwise.claims import Claim, claims_of
 from partwise.errors import WarehouseError
 from partwise.partitions import daily, hourly, multi, static
-from partwise.plan import Mode
-from partwise.results import Event
+from partwise.planning.plan import Mode
+from partwise.warehouse import write
+from partwise.warehouse.claims import Claim, claims_of
+from partwise.warehouse.results import Event
 from warehouse import NOW, Events, Warehouse, keys, model, source
 
 DAYS = daily(start="2024-01-01", end="2024-01-08")

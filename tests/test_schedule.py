@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partwise import mapping
-from partwise.inputs import Hop, Input
 from partwise.partitions import Definition, PartitionSet, daily, hourly, multi, static
-from partwise.plan import Plan, Step
-from partwise.schedule import Job, Schedule
+from partwise.planning.inputs import Hop, Input
+from partwise.planning.plan import Plan, Step
+from partwise.warehouse.schedule import Job, Schedule
 from rendering import model
 from warehouse import keys
 

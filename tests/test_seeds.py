@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from partwise import status
 from partwise.adapters import duckdb
 from partwise.adapters.duckdb import DuckDB
 from partwise.errors import ProjectError
 from partwise.nodes import Node
-from partwise.seeds import load_seeds
+from partwise.warehouse import status
+from partwise.warehouse.seeds import load_seeds
 from warehouse import model
 
 

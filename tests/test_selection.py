@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from partwise.errors import PlanError
-from partwise.graph import Graph
-from partwise.selection import Item, Selection, select
+from partwise.project.graph import Graph
+from partwise.project.selection import Item, Selection, select
 
 
 def item(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from partwise.axes import Span, TimeAxis
 from partwise.errors import PartitionError
 from partwise.partitions import Definition, PartitionSet, daily, static
-from partwise.zones import to_datetime
+from partwise.partitions.axes import Span, TimeAxis
+from partwise.partitions.zones import to_datetime
 from strategies import definition_and_sets, definitions, time_definitions
 
 COMMON = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -8,8 +8,8 @@ import pytest
 
 from partwise.errors import RenderError
 from partwise.partitions import cron, daily, hourly, monthly, multi, static, weekly, yearly
-from partwise.predicates import Notes, PartitionExpr, set_filter
-from partwise.sqltypes import SqlType
+from partwise.rendering.predicates import Notes, PartitionExpr, set_filter
+from partwise.rendering.sqltypes import SqlType
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 DAYS = daily("2024-01-01")

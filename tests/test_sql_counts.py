@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from partwise import sql
 from partwise.adapters.base import Column
 from partwise.nodes import RelationName
 from partwise.partitions import daily, multi, static
-from partwise.prepare import prepare
+from partwise.rendering import sql
+from partwise.rendering.prepare import prepare
 from rendering import NOW, Project, model, source
 
 DAYS = daily("2024-01-01")

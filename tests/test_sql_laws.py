@@ -8,12 +8,12 @@ import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from partwise import literals
 from partwise.partitions import Definition, PartitionSet, cron, daily, hourly, monthly, multi, static, weekly
-from partwise.predicates import PartitionExpr, set_filter
-from partwise.sqltypes import SqlType
-from partwise.timeformats import time_format
-from partwise.zones import from_wall, to_datetime, zone
+from partwise.partitions.zones import from_wall, to_datetime, zone
+from partwise.rendering import literals
+from partwise.rendering.predicates import PartitionExpr, set_filter
+from partwise.rendering.sqltypes import SqlType
+from partwise.rendering.timeformats import time_format
 
 WHOLE_DAYS = [
     daily("2024-02-25", "2024-04-05", timezone="America/New_York"),

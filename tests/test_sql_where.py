@@ -18,8 +18,8 @@ import pytest
 from dagster_definitions import definition
 from partwise import mapping as maps
 from partwise.partitions import PartitionSet
-from partwise.predicates import Notes, PartitionExpr, set_filter
-from partwise.sqltypes import SqlType
+from partwise.rendering.predicates import Notes, PartitionExpr, set_filter
+from partwise.rendering.sqltypes import SqlType
 
 CASES = json.loads((Path(__file__).parent / "cases" / "dagster_where.json").read_text())["cases"]
 NOW = datetime(2025, 1, 1, tzinfo=UTC)

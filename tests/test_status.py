@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partwise import status
 from partwise.adapters import duckdb
 from partwise.errors import WarehouseError
-from partwise.logrows import MOST_KEYS, Part, batches
 from partwise.partitions import Definition, PartitionSet, daily, dynamic, hourly, monthly, multi, static
-from partwise.status_sql import TABLES, ddl
+from partwise.warehouse import status
+from partwise.warehouse.logrows import MOST_KEYS, Part, batches
+from partwise.warehouse.status_sql import TABLES, ddl
 from warehouse import NOW, Warehouse, keys, model, source
 
 DAYS = daily(start="2024-01-01", end="2024-01-08")
@@ -288,7 +288,7 @@ def test_partitions_that_exist_late_are_open_until_then() -> None:
 
 
 def test_a_run_that_never_ended_is_interrupted_until_the_next(w: Warehouse) -> None:
-    from partwise import history
+    from partwise.warehouse import history
 
     history.begin(w.adapter, history.Invocation("gone"), [(w["t"], DAYS.subset("2024-01-03"))])
     assert w.of("t").interrupted == ("gone",)

@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from partwise import runner, status
 from partwise.adapters import duckdb
 from partwise.adapters.base import Adapter
-from partwise.facts import Facts, ModelFacts
-from partwise.inputs import inputs
-from partwise.jinja_env import Engine, World
 from partwise.nodes import Edge, Node
 from partwise.partitions import PartitionSet
-from partwise.plan import Mode, Plan, Reason, Step
-from partwise.render import Renderer, find_in
-from partwise.results import Event, RunResults
-from partwise.texts import RenderedTexts
+from partwise.planning.facts import Facts, ModelFacts
+from partwise.planning.inputs import inputs
+from partwise.planning.plan import Mode, Plan, Reason, Step
+from partwise.project.jinja_env import Engine, World
+from partwise.rendering.render import Renderer, find_in
+from partwise.rendering.texts import RenderedTexts
+from partwise.warehouse import runner, status
+from partwise.warehouse.results import Event, RunResults
 from rendering import model, source
 
 NOW = datetime(2024, 2, 1, tzinfo=UTC)

@@ -22,9 +22,9 @@ from partwise.session import Session
 if TYPE_CHECKING:
     from partwise.nodes import Node
     from partwise.partitions import PartitionSet
-    from partwise.plan import Plan
-    from partwise.planner import Request
-    from partwise.results import Event, RunResults
+    from partwise.planning.plan import Plan
+    from partwise.planning.planner import Request
+    from partwise.warehouse.results import Event, RunResults
 
 Texts = str | Sequence[str] | None
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partwise import __version__
-from partwise.report import set_json
+from partwise.planning.report import set_json
 
 if TYPE_CHECKING:
-    from partwise.plan import Plan
-    from partwise.results import RunResult, RunResults
+    from partwise.planning.plan import Plan
     from partwise.session import Session
+    from partwise.warehouse.results import RunResult, RunResults
 
 _STATUS = {"success": "success", "partial": "partial success", "error": "error", "skipped": "skipped"}
 _ORDER = ("error", "cancelled", "partial", "skipped", "success")

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 def inline_sql(session: Session, text: str) -> str:
     """The SQL of a query with Jinja, in which refs are relations as they stand."""
-    from partwise import literals
-    from partwise.jinja_env import Scope
-    from partwise.references import ref_call, source_call
+    from partwise.project.jinja_env import Scope
+    from partwise.project.references import ref_call, source_call
+    from partwise.rendering import literals
 
     dialect, project = session.target.dialect, session.project
     engine = session.renderer().engine
@@ -35,10 +35,10 @@ def inline_sql(session: Session, text: str) -> str:
 
 def partition_condition(session: Session, node: Node, partitions: PartitionSet) -> str:
     """The condition that holds for the rows of some partitions of a model's own table."""
-    from partwise import literals
-    from partwise.exprs import parse_expr
-    from partwise.predicates import PartitionExpr, set_filter
-    from partwise.sqltypes import SqlType
+    from partwise.rendering import literals
+    from partwise.rendering.exprs import parse_expr
+    from partwise.rendering.predicates import PartitionExpr, set_filter
+    from partwise.rendering.sqltypes import SqlType
 
     dialect = session.target.dialect
     relation = literals.relation(node.relation, dialect)

@@ -7,15 +7,16 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from partwise import __version__, literals
-from partwise.constructors import definition_text, mapping_text, policy_text
+from partwise import __version__
 from partwise.mapping import infer
-from partwise.world import macro_heads
+from partwise.project.constructors import definition_text, mapping_text, policy_text
+from partwise.project.world import macro_heads
+from partwise.rendering import literals
 
 if TYPE_CHECKING:
     from partwise.nodes import Edge, Node
     from partwise.project import Project
-    from partwise.selection import Item
+    from partwise.project.selection import Item
 
 SCHEMA = "https://schemas.getdbt.com/dbt/manifest/v12.json"
 # keys that dbt's readers expect and that partwise has nothing for

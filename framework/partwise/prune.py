@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partwise.report import count, set_text
+from partwise.planning.report import count, set_text
 
 if TYPE_CHECKING:
-    from partwise.facts import Facts
     from partwise.nodes import Node
+    from partwise.planning.facts import Facts
     from partwise.session import Session
 
 
@@ -21,7 +21,7 @@ def prune(session: Session, node: Node, facts: Facts, *, dry_run: bool) -> str:
     if dry_run:
         return f"{node.name}: would delete {shown}"
     from partwise.inline import partition_condition
-    from partwise.write import remove
+    from partwise.warehouse.write import remove
 
     condition = partition_condition(session, node, outside)
     rows = remove(session.adapter(), node, outside, condition, session.schema, session.now)

@@ -20,17 +20,17 @@ from partwise.project import Project, load_project
 
 if TYPE_CHECKING:
     from partwise.adapters.base import Adapter
-    from partwise.facts import Facts
     from partwise.nodes import Node
     from partwise.partitions import PartitionSet
-    from partwise.plan import Plan
-    from partwise.planner import Analysis, Request
-    from partwise.prepare import Prepared
-    from partwise.profiles import Target
-    from partwise.references import RefCall
-    from partwise.render import Renderer
-    from partwise.results import Event, RunResults
-    from partwise.secrets import Secrets
+    from partwise.planning.facts import Facts
+    from partwise.planning.plan import Plan
+    from partwise.planning.planner import Analysis, Request
+    from partwise.project.profiles import Target
+    from partwise.project.references import RefCall
+    from partwise.project.secrets import Secrets
+    from partwise.rendering.prepare import Prepared
+    from partwise.rendering.render import Renderer
+    from partwise.warehouse.results import Event, RunResults
 
 Say = Callable[[str], None]
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.=-]")
@@ -137,7 +137,7 @@ class Session:
         self, select: str | None, exclude: str | None = None, *, kinds: Sequence[str] = ("model",)
     ) -> Picked:
         """The nodes of a selection in dbt's grammar. Raises PlanError when it is empty."""
-        from partwise.selection import select as pick
+        from partwise.project.selection import select as pick
 
         found = pick(
             self.project.items,
@@ -198,8 +198,8 @@ class Session:
         """Give dynamic definitions the keys that the warehouse holds."""
         if self._nodes is not None:
             return
-        from partwise.dynamickeys import dynamic_scopes, read_keys, with_keys
-        from partwise.status import read_catalog
+        from partwise.warehouse.dynamickeys import dynamic_scopes, read_keys, with_keys
+        from partwise.warehouse.status import read_catalog
 
         nodes = self.project.nodes
         scopes = dynamic_scopes(nodes, self.target.schema)
@@ -212,8 +212,8 @@ class Session:
 
     def facts(self, *, read_only: bool = False) -> Facts:
         """What the warehouse says about all models. Changes nothing."""
-        from partwise.facts import Facts
-        from partwise.status import read_facts
+        from partwise.planning.facts import Facts
+        from partwise.warehouse.status import read_facts
 
         if not self.has_database():
             return Facts()
@@ -233,7 +233,7 @@ class Session:
 
     def request(self, select: str | None = None, exclude: str | None = None, **asked: Any) -> Request:
         """A request over a selection; keywords are those of `planner.Request`."""
-        from partwise.planner import Request
+        from partwise.planning.planner import Request
 
         picked = self.select(select, exclude)
         for warning in picked.warnings:
@@ -242,7 +242,7 @@ class Session:
 
     def plan(self, request: Request, *, read_only: bool = False) -> Plan:
         """The plan of a request. Raises PlanError when it makes no sense."""
-        from partwise.planner import plan
+        from partwise.planning.planner import plan
 
         self._refuse_hooks(request.selected)
         facts = self.facts(read_only=read_only)
@@ -262,8 +262,8 @@ class Session:
 
     def analysis(self, models: frozenset[str]) -> Analysis:
         """What is known of the models' SQL before anything runs."""
-        from partwise.fingerprint import fingerprint
-        from partwise.planner import Analysis
+        from partwise.planning.fingerprint import fingerprint
+        from partwise.planning.planner import Analysis
 
         prints, leaky = {}, set()
         for uid in models:
@@ -287,7 +287,7 @@ class Session:
     def renderer(self) -> Renderer:
         """Renders the project's models for the target; kept."""
         if self._renderer is None:
-            from partwise.render import Renderer
+            from partwise.rendering.render import Renderer
 
             def log(message: str, info: bool) -> None:
                 if info or self.debug:
@@ -310,8 +310,8 @@ class Session:
     ) -> RunResults:
         """Carry out a plan. Failures are in the results, not raised."""
         from partwise.artifacts import write_artifacts
-        from partwise.runner import Options, execute
-        from partwise.texts import RenderedTexts
+        from partwise.rendering.texts import RenderedTexts
+        from partwise.warehouse.runner import Options, execute
 
         options = Options(
             now=self.now,
@@ -361,8 +361,8 @@ class Session:
             self.adapter(read_only=True)
             self._learn_keys()
         if keys:
-            from partwise.facts import Facts
-            from partwise.planner import Request, plan
+            from partwise.planning.facts import Facts
+            from partwise.planning.planner import Request, plan
 
             request = Request(
                 picked.selected, picked.named, tuple(keys), run_mode=run_mode, allow_incomplete=True  # type: ignore[arg-type]
@@ -387,7 +387,7 @@ class Session:
     def prepare(self, node: Node, partitions: PartitionSet | None) -> Prepared:
         """A model ready to be rendered, with types from the warehouse where it has them."""
         from partwise.errors import WarehouseError
-        from partwise.prepare import prepare
+        from partwise.rendering.prepare import prepare
 
         if not self._can_ask():
             return prepare(self.renderer(), node, partitions, None)
@@ -431,21 +431,21 @@ class Session:
 
     def sets(self, uid: str, facts: Facts) -> dict[str, PartitionSet]:
         """The sets of a partitioned model: existing, materialized, failed, missing, stale, open, outside."""
-        from partwise.report import derived
+        from partwise.planning.report import derived
 
         node, fact = self.nodes[uid], facts.of(uid)
         assert node.definition is not None
         return {**derived(node.definition, fact, self.now), "outside": fact.outside or node.definition.empty()}
 
     def sets_json(self, uid: str, facts: Facts) -> dict[str, Any] | None:
-        from partwise.report import set_json
+        from partwise.planning.report import set_json
 
         if not self.nodes[uid].is_partitioned:
             return None
         return {name: set_json(part) for name, part in self.sets(uid, facts).items()}
 
     def sets_lines(self, uid: str, facts: Facts) -> Iterator[str]:
-        from partwise.report import set_text
+        from partwise.planning.report import set_text
 
         if not self.nodes[uid].is_partitioned:
             return
@@ -476,8 +476,8 @@ class Session:
 
     def explain(self, name: str, key: str | None) -> list[str]:
         """Why a partition is what it is, and what it reads."""
-        from partwise.inputs import inputs
-        from partwise.report import explain_lines, explain_whole
+        from partwise.planning.inputs import inputs
+        from partwise.planning.report import explain_lines, explain_whole
 
         facts = self.facts(read_only=True)
         node = self.model(name)
@@ -493,8 +493,8 @@ class Session:
         self, name: str | None, inline: str | None, keys: Sequence[str], limit: int
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Rows of a relation, of some of its partitions, or of a query: column names and values."""
-        from partwise import literals
         from partwise.inline import inline_sql, partition_condition
+        from partwise.rendering import literals
 
         if not self.has_database():
             path = self.target.fields["path"]
@@ -521,14 +521,14 @@ class Session:
         self, select: str | None, exclude: str | None, *, full_refresh: bool, say: Say
     ) -> list[dict[str, Any]]:
         """Load seeds; returns a row per seed: name, status, rows, seconds, error."""
-        from partwise.seeds import load_seeds
+        from partwise.warehouse.seeds import load_seeds
 
         picked = self.select(select, exclude, kinds=("seed",))
         nodes = [self.nodes[uid] for uid in picked.models]
         return load_seeds(self, nodes, full_refresh=full_refresh, say=say)
 
     def _scope(self, name: str) -> str:
-        from partwise.dynamickeys import dynamic_scopes
+        from partwise.warehouse.dynamickeys import dynamic_scopes
 
         scopes = dynamic_scopes(self.project.nodes, self.target.schema)
         if name not in scopes:
@@ -539,8 +539,8 @@ class Session:
 
     def add_keys(self, name: str, keys: Sequence[str]) -> tuple[int, int]:
         """Add keys to a dynamic list; returns how many were new, and how many were there."""
-        from partwise.dynamickeys import add_keys
-        from partwise.status import ensure
+        from partwise.warehouse.dynamickeys import add_keys
+        from partwise.warehouse.status import ensure
 
         scope = self._scope(name)
         ensure(self.adapter(), self.schema)
@@ -549,8 +549,8 @@ class Session:
 
     def remove_keys(self, name: str, keys: Sequence[str]) -> int:
         """Remove keys from a dynamic list; returns how many were there."""
-        from partwise.dynamickeys import read_keys, remove_keys
-        from partwise.status import ensure
+        from partwise.warehouse.dynamickeys import read_keys, remove_keys
+        from partwise.warehouse.status import ensure
 
         scope = self._scope(name)
         ensure(self.adapter(), self.schema)
@@ -569,7 +569,7 @@ class Session:
 
     def ddl(self) -> str:
         """The statements that create partwise's own tables, for an administrator."""
-        from partwise.status_sql import ddl, grants
+        from partwise.warehouse.status_sql import ddl, grants
 
         statements = [*ddl(self.schema, self.target.dialect)]
         if self.target.type == "snowflake":

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from _harness import bounded, compare, figure, peak_memory, process
 
-from partwise import status
 from partwise.adapters import duckdb
-from partwise.logrows import Part
 from partwise.nodes import RelationName
 from partwise.partitions import daily, multi, static
+from partwise.warehouse import status
+from partwise.warehouse.logrows import Part
 
 PARTWISE = str(Path(sys.executable).with_name("partwise"))
 COUNTRIES = [f"C{i:03}" for i in range(200)]

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from _harness import figure
 
-from partwise.facts import Facts, ModelFacts
 from partwise.nodes import BackfillPolicy, Edge, Node, RelationName
 from partwise.partitions import Definition, daily, hourly, multi, static
-from partwise.planner import Request, plan
+from partwise.planning.facts import Facts, ModelFacts
+from partwise.planning.planner import Request, plan
 
 NOW = datetime(2021, 1, 1, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from partwise.errors import WarehouseError
 
 if TYPE_CHECKING:
     from partwise.adapters.base import Adapter
-    from partwise.profiles import Target
+    from partwise.project.profiles import Target
 
 
 def connect(target: Target, *, read_only: bool = False) -> Adapter:

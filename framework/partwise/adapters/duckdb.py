@@ -12,10 +12,10 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from partwise import literals
 from partwise.adapters.base import Column, Relation
 from partwise.errors import CancelledError, CommitError, WarehouseError
 from partwise.nodes import RelationName
+from partwise.rendering import literals
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from partwise.cli.messages import log, stderr_is_terminal
-from partwise.report import count, set_text, trouble_lines, window_text
+from partwise.planning.report import count, set_text, trouble_lines, window_text
 
 if TYPE_CHECKING:
-    from partwise.plan import Plan, Step
-    from partwise.results import Event, RunResult, RunResults
+    from partwise.planning.plan import Plan, Step
     from partwise.session import Session
+    from partwise.warehouse.results import Event, RunResult, RunResults
 
 WIDTH = 100
 _BEST = {"success": 0, "partial": 2, "skipped": 1, "cancelled": 3, "error": 4}

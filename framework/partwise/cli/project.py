@@ -44,7 +44,7 @@ def debug_command(ddl: bool, **given: Any) -> int:
     """Show the project, the profile, and whether the warehouse answers."""
     from partwise import __version__
     from partwise.cli.common import open_session, say_lines
-    from partwise.report import count
+    from partwise.planning.report import count
 
     session = open_session(given)
     if ddl:
@@ -72,7 +72,7 @@ def debug_command(ddl: bool, **given: Any) -> int:
 def ls_command(output: str, resource_type: tuple[str, ...], **given: Any) -> int:
     """List models, seeds and sources."""
     from partwise.cli.common import open_session, say_json, say_lines
-    from partwise.listing import list_lines, list_rows
+    from partwise.project.listing import list_lines, list_rows
 
     select, exclude = options.joined(given.pop("select")), options.joined(given.pop("exclude"))
     session = open_session(given)

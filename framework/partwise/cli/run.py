@@ -11,7 +11,7 @@ from partwise.cli.messages import log
 
 
 def _request(session: Any, given: dict[str, Any]) -> Any:
-    from partwise.planner import Request
+    from partwise.planning.planner import Request
 
     picked = session.select(options.joined(given.pop("select")), options.joined(given.pop("exclude")))
     for warning in picked.warnings:
@@ -31,8 +31,8 @@ def _request(session: Any, given: dict[str, Any]) -> Any:
 
 
 def _show_plan(session: Any, plan: Any, output: str) -> None:
-    from partwise import report
     from partwise.cli.common import say_json, say_lines
+    from partwise.planning import report
 
     nodes = session.nodes
     if output == "json":

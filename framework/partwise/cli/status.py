@@ -18,8 +18,8 @@ from partwise.cli.messages import log
 @click.option("--partitions", "each", is_flag=True, help="List the sets by state instead of counts alone.")
 def status_command(output: str, each: bool, **given: Any) -> int:
     """Draw what is built, missing, failed and stale. Reads the warehouse, changes nothing."""
-    from partwise import report
     from partwise.cli.common import open_session, say_json, say_lines
+    from partwise.planning import report
 
     select, exclude = options.joined(given.pop("select")), options.joined(given.pop("exclude"))
     session = open_session(given)

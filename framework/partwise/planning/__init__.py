@@ -1,0 +1,1 @@
+"""From a request and the facts to a plan."""

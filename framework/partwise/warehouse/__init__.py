@@ -1,0 +1,1 @@
+"""Carrying out a plan, and keeping the status beside the data."""
