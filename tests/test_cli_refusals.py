@@ -201,3 +201,27 @@ def test_leaked_rows_of_all_runs_are_counted_together(shop: Path, capsys: pytest
     found, text = refused(capsys, "run", "--select", "new")
     assert found == 0
     assert "`new` gave 96 rows outside the partitions of its runs" in text
+
+
+def test_a_model_that_would_write_its_own_source_is_refused(shop: Path, capsys: pytest.CaptureFixture[str]):
+    sql = "{{ config(schema='raw', alias='orders', materialized='table') }} select 1 as x"
+    sources = "version: 2\nsources:\n  - {name: raw, schema: main_raw, tables: [{name: orders}]}\n"
+    write_project(shop, {"models/sources.yml": sources, NEW: sql})
+    found, text = refused(capsys, "run")
+    assert found == 2 and "`main_raw.orders`" in text and "source" in text and NEW in text
+
+
+def test_a_first_failure_is_seen_and_forgotten_when_it_is_over(shop: Path, capsys: pytest.CaptureFixture[str]):
+    write_project(shop, {**BASE, NEW: CONFIG + "select id, ts, nope(id) as x from {{ source('raw', 'orders') }}"})
+    assert refused(capsys, "run", "--select", "new")[0] == 1
+    assert call(["status", "--select", "new"]) == 0
+    assert "4 missing, 4 failed" in capsys.readouterr().out
+    write_project(shop, {**BASE, NEW: CONFIG + "select id, ts from {{ source('raw', 'orders') }}"})
+    assert refused(capsys, "run", "--select", "new", "--failed")[0] == 0
+    with duckdb.connect(str(shop / "shop.duckdb")) as connection:
+        connection.execute("drop table new")
+    assert call(["run", "-q", "--select", "new", "--partition", "2024-01-02"]) == 0
+    capsys.readouterr()
+    assert call(["status", "--select", "new"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 4" in shown and "failed" not in shown.replace("! failed", "")

@@ -117,14 +117,14 @@ class Progress:
         if self.left[model] == 0:
             self._summary(model)
 
-    def _summary(self, model: str) -> None:
+    def _summary(self, model: str, *, stopped: bool = False) -> None:
         step, results = self.steps[model], self.ended[model]
         of = f"{self.numbers.setdefault(model, len(self.numbers) + 1)} of {len(self.steps)}"
         seconds = time.monotonic() - self.began.get(model, time.monotonic())
         rows = sum(r.rows or 0 for r in results)
         worst = max(results, key=lambda r: _BEST[r.status]).status
         built = sum(r.partitions for r in results)
-        if worst == "success":
+        if worst == "success" and not stopped:
             shown = f"SUCCESS {rows}" if step.partitions is not None or rows else "SUCCESS"
             self._dots(f"{of} OK created {self._what(step)}", f"[{shown} in {seconds:.2f}s]")
             return
@@ -135,6 +135,7 @@ class Progress:
         text = f"{built} of {count(step.size, 'partition')}" if step.partitions is not None else self._what(step)
         parts = [text, *([f"{failed} failed"] if failed else []), *([f"{skipped} skipped"] if skipped else [])]
         name = self.session.nodes[model].relation.key
+        worst = "cancelled" if stopped and worst == "success" else worst
         label = {"error": "ERROR creating", "cancelled": "CANCELLED"}.get(worst, "PARTIAL" if built else "SKIP")
         tail = f": {because}" if because else ""
         self._dots(f"{of} {label} {name}, {', '.join(parts)}{tail}", f"[{label.split()[0]} in {seconds:.2f}s]")
@@ -148,7 +149,7 @@ class Progress:
             self._bar = None
         for model, left in self.left.items():
             if left and self.ended.get(model):
-                self._summary(model)
+                self._summary(model, stopped=True)
         if not self.plan.steps:
             return
         ok, errors = results.count("success"), results.count("error")

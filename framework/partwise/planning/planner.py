@@ -162,7 +162,7 @@ class _Planner:
         definition, fact, request = self.nodes[model].definition, self.facts.of(model), self.request
         assert definition is not None
         existing, there = definition.existing(self.now), self._there(model)
-        failed = fact.failed if fact.failed is not None and fact.exists else definition.empty()
+        failed = fact.failed if fact.failed is not None else definition.empty()
         chosen: Reasons = []
         plain = request.is_plain
         if request.missing or plain:

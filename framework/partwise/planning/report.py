@@ -227,7 +227,7 @@ def derived(definition: Definition, facts: ModelFacts, now: datetime) -> dict[st
     return {
         "existing": existing,
         "materialized": there & existing,
-        "failed": (facts.failed or nothing) if live else nothing,
+        "failed": facts.failed or nothing,  # also while there is no table: the attempt to make it failed
         "missing": existing - there,
         "stale": ((facts.incomplete or nothing) & existing & there) if live else nothing,
         "open": materialized - existing,

@@ -112,10 +112,16 @@ class Resolver:
 
     def _check_relations(self) -> None:
         seen: dict[tuple[str, str], Draft] = {}
+        sources = {d.relation.key.lower(): d for d in self.drafts.values() if d.resource_type == "source"}
         for draft in self.drafts.values():
             if draft.resource_type == "source" or draft.materialized == "ephemeral" or not draft.relation.identifier:
                 continue
             relation = draft.relation
+            read = sources.get(relation.key.lower())
+            if read is not None and (read.relation.database or None) in (None, relation.database or None):
+                message = f"`{draft.name}` would write the relation `{relation.key}`, which is a source ({read.path})"
+                hint = "give the model another `alias` or `schema`, so that the source's own rows are safe"
+                self.fail(ProjectError(message, **draft.place("alias"), hint=hint), draft)
             key = ((relation.database or "").lower(), relation.key.lower())
             other = seen.setdefault(key, draft)
             if other is not draft:

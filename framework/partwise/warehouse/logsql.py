@@ -72,10 +72,13 @@ def insert_batch(schema: str, batch: Batch, timed: int | None, constants: Sequen
 
 
 _LIVE = """
-with live as (select unnest(?::varchar[]) as relation, unnest(?::varchar[]) as incarnation)
+with live as (
+  select unnest(?::varchar[]) as relation, unnest(?::varchar[]) as incarnation, unnest(?::timestamptz[]) as since
+)
 , log as not materialized (
   select relation, incarnation, definition_id, dims, epoch_us(window_start) // 1000000 as lo,
     epoch_us(window_end) // 1000000 as hi, state, attempt, upstream_versions, epoch_us(as_of) // 1000000 as as_of,
+    recorded_at,
     attempt * 4 + case state when 'materialized' then 2 when 'removed' then 3 else 1 end as rank
   from {log}
 )
@@ -120,7 +123,7 @@ select relation, definition_id, kind, dims, lo, hi, null, n from islands
 _SPECIAL = """
 , special as materialized (
   select s.* from (
-    select relation, incarnation, definition_id, dims, lo, hi, rank, as_of, unnest(case
+    select relation, incarnation, definition_id, dims, lo, hi, rank, as_of, recorded_at, unnest(case
         when state <> 'materialized' then [state]
         when as_of >= hi + $slack then ['incomplete']
         when upstream_versions like '{"incomplete"%' then ['open', 'incomplete']
@@ -129,6 +132,7 @@ _SPECIAL = """
     where state in ('failed', 'removed')
       or (state = 'materialized' and (as_of < hi + $slack or upstream_versions like '{"incomplete"%'))
   ) s join live using (relation, incarnation)
+  where live.since is null or s.recorded_at > live.since
 )
 , later as materialized (
   select l.relation, l.definition_id, l.dims, l.lo, max(l.rank) as rank
@@ -165,9 +169,9 @@ _SPECIAL = """
 def read_facts(schema: str, slack: int) -> str:
     """The query for `(relation, definition_id, kind, dims, lo, hi, as_of, n)` of live relations.
 
-    Parameters: lists of relations and of their incarnations. Kinds: materialized, failed, removed, open, incomplete.
-    Windows are UTC seconds; `n` counts the partitions of a range. A window counts as open for `slack` seconds after its
-    end.
+    Parameters: lists of relations, of their incarnations, and of the moments after which attempts without a write count
+    (NULL: all do). Kinds: materialized, failed, removed, open, incomplete. Windows are UTC seconds; `n` counts the
+    partitions of a range. A window counts as open for `slack` seconds after its end.
     """
     head = _LIVE.format(log=table("partition_log", schema, "duckdb"))
     writes = _WRITES.format(kind="'materialized'", which="state = 'materialized' and attempt = 1")
@@ -185,12 +189,14 @@ def read_attempts(schema: str) -> str:
 
 
 def read_last(schema: str) -> str:
-    """The query for `(relation, incarnation, last write, fingerprint and highest attempt of a whole, partitions)`.
+    """The query for `(relation, incarnation, last row, last write, fingerprint, attempt, partitions)`.
+
+    Fingerprint and attempt are the highest of a relation without partitions.
 
     Of every relation and incarnation there is, so that it also tells what is no longer live. Parameter: the relations.
     """
     return (
-        "select relation, incarnation, max(recorded_at) filter (where state = 'materialized'), "
+        "select relation, incarnation, max(recorded_at), max(recorded_at) filter (where state = 'materialized'), "
         "arg_max(fingerprint, attempt) filter (where state = 'materialized' and partition_key = ''), "
         "max(attempt) filter (where state = 'materialized' and partition_key = ''), "
         "count(*) filter (where state = 'materialized' and attempt = 1) "

@@ -7,13 +7,14 @@ it, and answers with a result; nothing it meets ends the others.
 from __future__ import annotations
 
 import os
+import signal
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Thread, current_thread, main_thread
 from typing import Any
 
 from partwise.adapters.base import Adapter
@@ -76,6 +77,32 @@ def execute(
         on_event=on_event or (lambda event: None),
         invocation=invocation,
     ).carry_out()
+
+
+@contextmanager
+def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
+    """Call `act` at the first Ctrl-C instead of raising wherever the program happens to be; the second one raises.
+
+    Without effect in a thread other than the main one, and where Ctrl-C is ignored.
+    """
+    before = signal.getsignal(signal.SIGINT) if current_thread() is main_thread() else signal.SIG_IGN
+    if before in (signal.SIG_IGN, None):
+        yield
+        return
+    pressed = False
+
+    def handle(number: int, frame: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+        act()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def new_invocation_id(now: datetime) -> str:
@@ -167,29 +194,32 @@ class Execution:
         threads = max(1, min(self.options.threads, self.plan.run_count))
         workers = [Worker(self, self.adapter.session()) for _ in range(threads)]
         jobs: SimpleQueue[Job | None] = SimpleQueue()
-        done: SimpleQueue[Done] = SimpleQueue()
+        done: SimpleQueue[Done | None] = SimpleQueue()  # None: somebody pressed Ctrl-C
         pool = [Thread(target=worker.work, args=(jobs, done), daemon=True) for worker in workers]
         for thread in pool:
             thread.start()
         active, interrupted = 0, False
         try:
-            while True:
-                try:
-                    while not interrupted and active < len(workers) and (job := self.schedule.next()) is not None:
-                        if job.all_skipped:
-                            self._take(Done(job, self._skipped(job)))
+            with on_interrupt(lambda: done.put(None)):
+                while True:
+                    try:
+                        while not interrupted and active < len(workers) and (job := self.schedule.next()) is not None:
+                            if job.all_skipped:
+                                self._take(Done(job, self._skipped(job)))
+                                continue
+                            active += 1
+                            jobs.put(job)
+                            self.on_event(Event("start", job.run))
+                        if not active:
+                            return interrupted
+                        ended = done.get()
+                        if ended is not None:
+                            active -= 1
+                            self._take(ended)
                             continue
-                        self.on_event(Event("start", job.run))
-                        active += 1
-                        jobs.put(job)
-                    if not active:
-                        return interrupted
-                    ended = done.get()
-                    active -= 1
-                    self._take(ended)
-                except KeyboardInterrupt:
-                    if interrupted:  # pressed again: do not wait for the engine
-                        raise
+                    except KeyboardInterrupt:  # from whoever shows the progress, or pressed again
+                        if interrupted:
+                            raise
                     interrupted = True
                     self.schedule.stop()
                     for worker in workers:

@@ -184,30 +184,42 @@ class _Reader:
         self.relations = [node.relation.key for node in nodes.values()]
 
     def facts(self) -> Facts:
-        self.ranges = self._read_ranges()
         last: dict[str, dict[str, tuple[Any, ...]]] = {}
-        for relation, incarnation, *rest in self.adapter.fetch(logsql.read_last(self.schema), [self.relations]):
+        newest: dict[str, datetime] = {}  # the last row about a table that is gone
+        found = {node.relation.key: self.catalog.find(node.relation) for node in self.nodes.values()}
+        live = {relation: table.incarnation for relation, table in found.items() if table is not None}
+        rows = self.adapter.fetch(logsql.read_last(self.schema), [self.relations])
+        for relation, incarnation, recorded, *rest in rows:
             last.setdefault(relation, {})[incarnation] = tuple(rest)
+            if incarnation not in (NO_TABLE, live.get(relation)):
+                newest[relation] = max(recorded, newest.get(relation, recorded))
         self.last = last
+        self.ranges = self._read_ranges(live, newest)
         any_failed = any("failed" in kinds for by_id in self.ranges.values() for kinds in by_id.values())
         errors = self.adapter.fetch(logsql.read_errors(self.schema), [self.relations]) if any_failed else []
         self.errors: dict[str, str] = dict(errors)
         self.claims = self._read_claims()
         return Facts({uid: self._of(node) for uid, node in self.nodes.items()})
 
-    def _read_ranges(self) -> dict[str, dict[str, dict[str, list[Range]]]]:
-        """Ranges by relation, definition id and kind."""
-        relations, incarnations = [], []
-        for node in self.nodes.values():
-            found = self.catalog.find(node.relation)
-            live = found.incarnation if found else None
-            for incarnation in (live, NO_TABLE):
+    def _read_ranges(
+        self, live: Mapping[str, str | None], newest: Mapping[str, datetime]
+    ) -> dict[str, dict[str, dict[str, list[Range]]]]:
+        """Ranges by relation, definition id and kind.
+
+        Failures to make a table count unless they are older than a table that has come and gone since (`newest`).
+        """
+        relations: list[str] = []
+        incarnations: list[str] = []
+        since: list[datetime | None] = []
+        for relation in self.relations:
+            for incarnation, after in ((live.get(relation), None), (NO_TABLE, newest.get(relation))):
                 if incarnation is not None:
-                    relations.append(node.relation.key)
+                    relations.append(relation)
                     incarnations.append(incarnation)
+                    since.append(after)
         ranges: dict[str, dict[str, dict[str, list[Range]]]] = {}
         slack = max(_slack(node.definition) for node in self.nodes.values())
-        rows = self.adapter.fetch(logsql.read_facts(self.schema, slack), [relations, incarnations])
+        rows = self.adapter.fetch(logsql.read_facts(self.schema, slack), [relations, incarnations, since])
         for relation, definition_id, kind, *rest in rows:
             kinds = ranges.setdefault(relation, {}).setdefault(definition_id, {})
             kinds.setdefault(kind, []).append((rest[0], rest[1], rest[2], rest[3], rest[4]))
@@ -395,7 +407,7 @@ def read_attempts(adapter: Adapter, node: Node, incarnation: str, schema: str = 
     """How often each partition of a model has been written, in ranges. To be read after the claim stands."""
     definition = node.definition
     assert definition is not None
-    rows = adapter.fetch(logsql.read_attempts(schema), [[node.relation.key], [incarnation]])
+    rows = adapter.fetch(logsql.read_attempts(schema), [[node.relation.key], [incarnation], [None]])
     by_attempt: dict[int, list[tuple[str | None, int | None, int | None]]] = {}
     for _, definition_id, attempt, dims, lo, hi, *_ in rows:
         if definition_id == definition.id:

@@ -56,7 +56,7 @@ class Worker:
         self.session = session
         self.log = execution.log
 
-    def work(self, jobs: SimpleQueue[Job | None], done: SimpleQueue[Done]) -> None:
+    def work(self, jobs: SimpleQueue[Job | None], done: SimpleQueue[Done | None]) -> None:
         """Run jobs until told to stop."""
         while (job := jobs.get()) is not None:
             done.put(self._do(job))
