@@ -94,9 +94,22 @@ def call(arguments: list[str]) -> int:
         _silence_stdout()
         return 0
     except Exception as error:
+        if _came_from_interrupt(error):
+            click.echo("interrupted", err=True)
+            return 2
         from partwise.cli.messages import tell
 
         return tell(error, debug="--debug" in arguments or "-d" in arguments)
+
+
+def _came_from_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: pressed while a class is being made, Python reports a RuntimeError."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, KeyboardInterrupt):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 def _silence_stdout() -> None:
