@@ -59,6 +59,10 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str]):
         ["compile", "--partition", "2024-01-03"],
         ["seed"],
         ["parse"],
+        ["debug"],
+        ["debug", "--ddl"],
+        ["clean"],
+        ["partitions", "prune", "daily_orders"],
     ],
     ids=" ".join,
 )

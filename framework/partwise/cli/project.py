@@ -14,7 +14,8 @@ from partwise.cli.messages import log
 @click.command("init")
 @click.argument("folder", default=".")
 @click.option("--name", help="Name of the project (default: the folder's).")
-def init_command(folder: str, name: str | None) -> int:
+@options.output
+def init_command(folder: str, name: str | None, output: str) -> int:
     """Write a small working project into FOLDER."""
     import re
 
@@ -32,6 +33,10 @@ def init_command(folder: str, name: str | None) -> int:
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
+    if output == "json":
+        from partwise.cli.common import say_json
+
+        say_json({"name": name, "folder": str(root), "files": list(files)})
     log(f"wrote {len(files)} files into {root}")
     log(f"next: {'' if folder == '.' else f'cd {folder} && '}partwise seed && partwise run && partwise status")
     return 0
@@ -39,18 +44,33 @@ def init_command(folder: str, name: str | None) -> int:
 
 @click.command("debug")
 @options.project
+@options.output
 @click.option("--ddl", is_flag=True, help="Print the statements that create partwise's own tables.")
-def debug_command(ddl: bool, **given: Any) -> int:
+def debug_command(ddl: bool, output: str, **given: Any) -> int:
     """Show the project, the profile, and whether the warehouse answers."""
     from partwise import __version__
-    from partwise.cli.common import open_session, say_lines
+    from partwise.cli.common import open_session, say_json, say_lines
     from partwise.planning.report import count
 
     session = open_session(given)
     if ddl:
-        say_lines([session.ddl()])
+        say_json({"ddl": session.ddl()}) if output == "json" else say_lines([session.ddl()])
         return 0
     target = session.target
+    if output == "json":
+        with session:
+            say_json(
+                {
+                    "version": __version__,
+                    "project": session.project.name,
+                    "root": session.root,
+                    "profile": target.profile,
+                    "profiles_file": target.file,
+                    "target": target.public,
+                    "warehouse": session.ping(),
+                }
+            )
+        return 0
     say_lines(
         [
             f"partwise   {__version__}",
@@ -97,20 +117,21 @@ def parse_command(output: str, **given: Any) -> int:
     path, manifest = session.write_manifest()
     if output == "json":
         say_json(manifest)
-    log(f"wrote {path}")
+    session.say(f"wrote {path}")
     return 0
 
 
 @click.command("clean")
 @options.project
-def clean_command(**given: Any) -> int:
+@options.output
+def clean_command(output: str, **given: Any) -> int:
     """Delete the target folder. A DuckDB file in it stays, because it is data."""
     import shutil
 
-    from partwise.cli.common import open_session
+    from partwise.cli.common import open_session, say_json
 
     session = open_session(given)
-    kept = 0
+    kept, cleaned = 0, []
     for folder in session.clean_targets():
         if not folder.is_dir():
             continue
@@ -123,7 +144,10 @@ def clean_command(**given: Any) -> int:
                 item.unlink()
         if not any(folder.iterdir()):
             folder.rmdir()
-        log(f"cleaned {folder}")
+        cleaned.append(folder)
+        session.say(f"cleaned {folder}")
     if kept:
-        log(f"kept {kept} database file{'s' if kept > 1 else ''}")
+        session.say(f"kept {kept} database file{'s' if kept > 1 else ''}")
+    if output == "json":
+        say_json({"cleaned": cleaned, "kept_database_files": kept})
     return 0

@@ -90,9 +90,10 @@ def list_command(model: str, state: str | None, output: str, **given: Any) -> in
 
 @partitions_command.command("add")
 @options.project
+@options.output
 @click.argument("name")
 @click.argument("keys", nargs=-1, required=True)
-def add_command(name: str, keys: tuple[str, ...], **given: Any) -> int:
+def add_command(name: str, keys: tuple[str, ...], output: str, **given: Any) -> int:
     """Add KEYS to the dynamic definition NAME; `-` reads one key per line from standard input."""
     from partwise.cli.common import open_session
 
@@ -100,15 +101,16 @@ def add_command(name: str, keys: tuple[str, ...], **given: Any) -> int:
     session = open_session(given)
     with session:
         added, there = session.add_keys(name, wanted)
-    log(f"{name}: {added} added, {there} already there")
+    _say(session, output, f"{name}: {added} added, {there} already there", added=added, there=there)
     return 0
 
 
 @partitions_command.command("remove")
 @options.project
+@options.output
 @click.argument("name")
 @click.argument("keys", nargs=-1, required=True)
-def remove_command(name: str, keys: tuple[str, ...], **given: Any) -> int:
+def remove_command(name: str, keys: tuple[str, ...], output: str, **given: Any) -> int:
     """Remove KEYS from the dynamic definition NAME. Rows built for them stay until `partitions prune`."""
     from partwise.cli.common import open_session
 
@@ -116,22 +118,34 @@ def remove_command(name: str, keys: tuple[str, ...], **given: Any) -> int:
     session = open_session(given)
     with session:
         removed = session.remove_keys(name, wanted)
-    log(f"{name}: {removed} removed; their rows stay until `partwise partitions prune`")
+    text = f"{name}: {removed} removed; their rows stay until `partwise partitions prune`"
+    _say(session, output, text, removed=removed)
     return 0
 
 
 @partitions_command.command("prune")
 @options.project
+@options.output
 @click.argument("model")
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-def prune_command(model: str, dry_run: bool, **given: Any) -> int:
+def prune_command(model: str, dry_run: bool, output: str, **given: Any) -> int:
     """Delete the rows of MODEL that lie outside its definition."""
     from partwise.cli.common import open_session
 
     session = open_session(given)
     with session:
-        log(session.prune(model, dry_run=dry_run))
+        done = session.prune(model, dry_run=dry_run)
+    _say(session, output, done, model=model, dry_run=dry_run)
     return 0
+
+
+def _say(session: Any, output: str, text: str, **values: Any) -> None:
+    """What was done: as a line on stderr, and as JSON on stdout where that was asked for."""
+    from partwise.cli.common import say_json
+
+    session.say(text)
+    if output == "json":
+        say_json({**values, "message": text})
 
 
 def _keys_given(keys: tuple[str, ...]) -> list[str]:
