@@ -109,6 +109,17 @@ def test_a_table_dropped_by_hand_is_rebuilt_and_said_so(starter: Path, capsys: p
     assert rows(starter, "select count(*) from daily_orders") == [(8,)]
 
 
+def test_explain_says_what_is_known_of_one_query(starter: Path, capsys: pytest.CaptureFixture[str]):
+    assert call(["explain", "daily_orders"]) == 0
+    assert "one query over many partitions: proven" in capsys.readouterr().out
+    (starter / "models/top.sql").write_text(
+        "{{ config(partitions=daily(start='2024-01-01', end='2024-01-08'), partition_expr='ordered_on') }}\n"
+        "select * from {{ ref('daily_orders') }}\norder by orders limit 2"
+    )
+    assert call(["explain", "top"]) == 0
+    assert "one query over many partitions: refuted, models/top.sql:3" in capsys.readouterr().out
+
+
 def test_start_up_imports_click_and_nothing_heavy():
     code = (
         "import sys; from partwise.cli import call; call(['--help'])\n"

@@ -19,8 +19,8 @@ from partwise.errors import PartwiseError, PlanError, ProjectError, did_you_mean
 from partwise.project import Project, load_project
 
 if TYPE_CHECKING:
-    from partwise.adapters.base import Adapter
-    from partwise.nodes import Node
+    from partwise.adapters.base import Adapter, Column
+    from partwise.nodes import Node, RelationName
     from partwise.partitions import PartitionSet
     from partwise.planning.facts import Facts
     from partwise.planning.plan import Plan
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from partwise.project.profiles import Target
     from partwise.project.references import RefCall
     from partwise.project.secrets import Secrets
+    from partwise.proving.verdicts import Verdicts
     from partwise.rendering.prepare import Prepared
     from partwise.rendering.render import Renderer
     from partwise.warehouse.results import Event, RunResults
@@ -278,6 +279,22 @@ class Session:
                     leaky.add(uid)  # running it will say what is wrong, with its line
         return Analysis(frozenset(leaky), prints)
 
+    def verdicts(self) -> Verdicts:
+        """Whether one query over many partitions equals many, for each model, worked out when asked for."""
+        from partwise.proving.verdicts import Verdicts
+
+        if not self.has_database():
+            return Verdicts(self.nodes, self.renderer())
+
+        def look(name: RelationName) -> Sequence[Column] | None:
+            found = self.adapter(read_only=True).relation(name)
+            return None if found is None else found.columns
+
+        def describe(query: str) -> Sequence[Column]:
+            return self.adapter(read_only=True).describe(query)
+
+        return Verdicts(self.nodes, self.renderer(), describe, look)
+
     def _lookup(self, owner: Node, call: RefCall) -> Node | None:
         try:
             return self.nodes[self.project.find(call).unique_id]
@@ -485,7 +502,11 @@ class Session:
         if key is None or node.definition is None or not node.is_partitioned:
             if key is not None:
                 self.partitioned(name)
-            return list(explain_whole(node, self.nodes, reads, facts, self.now))
+            lines = list(explain_whole(node, self.nodes, reads, facts, self.now))
+            if node.is_partitioned:
+                verdict = self.verdicts()[node.unique_id]
+                lines.append(f"  one query over many partitions: {verdict.kind}, {verdict}")
+            return lines
         one = node.definition.parse_key(key)
         return list(explain_lines(node, key, one, self.nodes, reads, facts, self.now))
 
