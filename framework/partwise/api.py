@@ -17,6 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from partwise import looking
+from partwise.compiling import render_model
 from partwise.session import Session
 
 if TYPE_CHECKING:
@@ -151,14 +153,14 @@ class Project:
 
     def status(self, model: str) -> Status:
         """The sets of a partitioned model. Raises PlanError for one without partitions."""
-        node = self._session.partitioned(model)
+        node = looking.partitioned(self._session, model)
         facts = self._session.facts()
-        sets = self._session.sets(node.unique_id, facts)
+        sets = looking.sets(self._session, node.unique_id, facts)
         return Status(**{name: sets[name] for name in Status.__slots__})
 
     def render(self, model: str, partition: Texts = None, partition_range: Texts = None) -> str:
         """The SQL that would build some partitions of a model in one run, or a model without partitions."""
-        return self._session.render(model, (*_texts(partition), *_texts(partition_range)))
+        return render_model(self._session, model, (*_texts(partition), *_texts(partition_range)))
 
 
 def _texts(given: Texts) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def write_artifacts(session: Session, plan: Plan, results: RunResults) -> None:
 
 
 def _write_failed(session: Session, result: RunResult, statement: str) -> None:
-    from partwise.session import file_name
+    from partwise.compiling import file_name
 
     node = session.nodes[result.model]
     path = session.project.target_path / "run" / session.project.name / node.path

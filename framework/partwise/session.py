@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +21,6 @@ from partwise.project import Project, load_project
 if TYPE_CHECKING:
     from partwise.adapters.base import Adapter, Column
     from partwise.nodes import Node, RelationName
-    from partwise.partitions import PartitionSet
     from partwise.planning.facts import Facts
     from partwise.planning.plan import Plan
     from partwise.planning.planner import Analysis, Request
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from partwise.project.references import RefCall
     from partwise.project.secrets import Secrets
     from partwise.proving.verdicts import Verdicts
-    from partwise.rendering.prepare import Prepared
     from partwise.rendering.render import Renderer
     from partwise.warehouse.results import Event, RunResults
 
@@ -191,11 +189,11 @@ class Session:
         path = self.target.fields.get("path", "")
         return self.target.type != "duckdb" or ":" in path[2:] or path == ":memory:" or Path(path).exists()
 
-    def _can_ask(self) -> bool:
+    def can_ask(self) -> bool:
         """Whether rendering can have types and keys from the warehouse; without, bounds are a guess, and it says so."""
         return self.target.type == "duckdb" and self.has_database()
 
-    def _learn_keys(self) -> None:
+    def learn_keys(self) -> None:
         """Give dynamic definitions the keys that the warehouse holds."""
         if self._nodes is not None:
             return
@@ -219,7 +217,7 @@ class Session:
         if not self.has_database():
             return Facts()
         adapter = self.adapter(read_only=read_only)
-        self._learn_keys()
+        self.learn_keys()
         return read_facts(adapter, self.nodes, schema=self.schema)
 
     def ping(self) -> str:
@@ -347,196 +345,12 @@ class Session:
         write_artifacts(self, plan, results)
         return results
 
-    def compile(
-        self, select: str | None, exclude: str | None, keys: Sequence[str], run_mode: str | None
-    ) -> list[dict[str, Any]]:
-        """Write the SQL of each run below target/compiled and return path, model and text of each.
 
-        Without keys a partitioned model is compiled for the last partition that exists.
-        """
-        written = []
-        for uid, partitions in self._to_compile(select, exclude, keys, run_mode):
-            node = self.nodes[uid]
-            prepared = self.prepare(node, partitions)
-            rendered = prepared.render(partitions, self.now)
-            for note in dict.fromkeys((*rendered.notes, *rendered.warnings)):
-                self.say(f"note: {node.name}: {note}")
-            path = self._compiled_path(node, partitions)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = str.__str__(rendered.query(prepared.names or None)) + "\n"
-            path.write_text(text, encoding="utf-8")
-            row = {"model": uid, "path": relative(path), "sql": text.rstrip("\n"), "partitions": str(partitions)}
-            written.append(row)
-        return written
-
-    def _to_compile(
-        self, select: str | None, exclude: str | None, keys: Sequence[str], run_mode: str | None
-    ) -> Iterator[tuple[str, PartitionSet | None]]:
-        picked = self.select(select, exclude)
-        asks = self._can_ask()
-        if asks:
-            self.adapter(read_only=True)
-            self._learn_keys()
-        if keys:
-            from partwise.planning.facts import Facts
-            from partwise.planning.planner import Request, plan
-
-            request = Request(
-                picked.selected, picked.named, tuple(keys), run_mode=run_mode, allow_incomplete=True  # type: ignore[arg-type]
-            )
-            facts = self.facts(read_only=True) if asks else Facts()
-            made = plan(self.nodes, self.order, request, facts, self.now, self.analysis(request.selected))
-            for run in made.runs():
-                yield run.model, run.partitions
-            return
-        for uid in picked.models:
-            node = self.nodes[uid]
-            if node.materialized not in BUILT:
-                continue
-            if not node.is_partitioned or node.definition is None:
-                yield uid, None
-                continue
-            from partwise.mapping import last_partition
-
-            last = last_partition(node.definition.existing(self.now))
-            yield uid, next(iter(last.pieces(1)), last)
-
-    def prepare(self, node: Node, partitions: PartitionSet | None) -> Prepared:
-        """A model ready to be rendered, with types from the warehouse where it has them."""
-        from partwise.errors import WarehouseError
-        from partwise.rendering.prepare import prepare
-
-        if not self._can_ask():
-            return prepare(self.renderer(), node, partitions, None)
-        adapter = self.adapter(read_only=True)
-        exists = adapter.relation(node.relation) is not None
-        try:
-            return prepare(self.renderer(), node, partitions, adapter.describe, table_exists=exists)
-        except WarehouseError:  # an input is not there yet
-            return prepare(self.renderer(), node, partitions, None, table_exists=exists)
-
-    def render(self, name: str, keys: Sequence[str]) -> str:
-        """The SQL of one run over the partitions that `keys` name."""
-        if self._can_ask():
-            self.adapter(read_only=True)
-            self._learn_keys()
-        node = self.model(name)
-        partitions: PartitionSet | None = None
-        if node.is_partitioned and node.definition is not None:
-            if not keys:
-                raise PlanError(f"`{name}` is partitioned: say which partition", file=node.path)
-            definition = node.definition
-            partitions = definition.union_of([definition.subset(text, self.now) for text in keys])
-        prepared = self.prepare(node, partitions)
-        return str.__str__(prepared.render(partitions, self.now).query(prepared.names or None))
-
-    def _compiled_path(self, node: Node, partitions: PartitionSet | None) -> Path:
-        base = self.project.target_path / "compiled" / self.project.name / node.path
-        if partitions is None:
-            return base
-        return base.with_suffix("") / f"{node.name}_{file_name(partitions)}.sql"
-
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ changing
 
     def listing(self, select: str | None, exclude: str | None, kinds: Sequence[str]) -> tuple[str, ...]:
         """The nodes that `ls` shows, in building order."""
         return self.select(select, exclude, kinds=kinds or ("model", "seed", "source")).models
-
-    def models_of(self, select: str | None, exclude: str | None) -> list[str]:
-        """The models of a selection that hold data or are views."""
-        return [uid for uid in self.select(select, exclude).models if self.project.nodes[uid].materialized in BUILT]
-
-    def sets(self, uid: str, facts: Facts) -> dict[str, PartitionSet]:
-        """The sets of a partitioned model: existing, materialized, failed, missing, stale, open, outside."""
-        from partwise.planning.report import derived
-
-        node, fact = self.nodes[uid], facts.of(uid)
-        assert node.definition is not None
-        return {**derived(node.definition, fact, self.now), "outside": fact.outside or node.definition.empty()}
-
-    def sets_json(self, uid: str, facts: Facts) -> dict[str, Any] | None:
-        from partwise.planning.report import set_json
-
-        if not self.nodes[uid].is_partitioned:
-            return None
-        return {name: set_json(part) for name, part in self.sets(uid, facts).items()}
-
-    def sets_lines(self, uid: str, facts: Facts) -> Iterator[str]:
-        from partwise.planning.report import set_text
-
-        if not self.nodes[uid].is_partitioned:
-            return
-        yield f"{self.nodes[uid].name}:"
-        for name, part in self.sets(uid, facts).items():
-            if part:
-                yield f"  {name:<12} {len(part):>8,}  {set_text(part)}"
-
-    def keys_of(self, name: str, state: str | None) -> Iterator[str]:
-        """The keys of a model that exist, or those in one state."""
-        node = self.partitioned(name)
-        if state is None:
-            if self.has_database():
-                self.adapter(read_only=True)
-                self._learn_keys()
-                node = self.nodes[node.unique_id]
-            assert node.definition is not None
-            return node.definition.keys(self.now)
-        facts = self.facts(read_only=True)
-        return self.sets(node.unique_id, facts)[state].keys()
-
-    def partitioned(self, name: str) -> Node:
-        """The partitioned model of a name. Raises PlanError when it has no partitions."""
-        node = self.model(name)
-        if node.definition is None or not node.is_partitioned:
-            raise PlanError(f"`{name}` has no partitions: it is a {node.materialized}", file=node.path)
-        return node
-
-    def explain(self, name: str, key: str | None) -> list[str]:
-        """Why a partition is what it is, and what it reads."""
-        from partwise.planning.inputs import inputs
-        from partwise.planning.report import explain_lines, explain_whole
-
-        facts = self.facts(read_only=True)
-        node = self.model(name)
-        reads = inputs(node, self.nodes)
-        if key is None or node.definition is None or not node.is_partitioned:
-            if key is not None:
-                self.partitioned(name)
-            lines = list(explain_whole(node, self.nodes, reads, facts, self.now))
-            if node.is_partitioned:
-                verdict = self.verdicts()[node.unique_id]
-                lines.append(f"  one query over many partitions: {verdict.kind}, {verdict}")
-            return lines
-        one = node.definition.parse_key(key)
-        return list(explain_lines(node, key, one, self.nodes, reads, facts, self.now))
-
-    def rows(
-        self, name: str | None, inline: str | None, keys: Sequence[str], limit: int
-    ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Rows of a relation, of some of its partitions, or of a query: column names and values."""
-        from partwise.inline import inline_sql, partition_condition
-        from partwise.rendering import literals
-
-        if not self.has_database():
-            path = self.target.fields["path"]
-            raise PlanError(f"there is no database at {path} yet", hint="run `partwise seed` first")
-        adapter = self.adapter(read_only=True)
-        self._learn_keys()
-        if inline is not None:
-            sql = inline_sql(self, inline)
-        else:
-            node = self.model(str(name))
-            sql = f"select * from {literals.relation(node.relation, self.target.dialect)}"
-            if keys:
-                wanted = self.partitioned(str(name)).definition
-                assert wanted is not None
-                chosen = wanted.union_of([wanted.subset(text, self.now) for text in keys])
-                sql += f" where {partition_condition(self, node, chosen)}"
-        body = f"select * from ({sql}\n) as q" + (f" limit {limit}" if limit else "")
-        columns = [column.name for column in adapter.describe(body)]
-        return columns, adapter.fetch(body)
-
-    # ------------------------------------------------------------ changing
 
     def seed(
         self, select: str | None, exclude: str | None, *, full_refresh: bool, say: Say
@@ -583,10 +397,11 @@ class Session:
 
     def prune(self, name: str, *, dry_run: bool) -> str:
         """Delete the rows of a model that lie outside its definition; returns what was done."""
+        from partwise.looking import partitioned
         from partwise.prune import prune
 
         facts = self.facts(read_only=dry_run)
-        return prune(self, self.partitioned(name), facts, dry_run=dry_run)
+        return prune(self, partitioned(self, name), facts, dry_run=dry_run)
 
     def ddl(self) -> str:
         """The statements that create partwise's own tables, for an administrator."""
@@ -627,10 +442,7 @@ def read_variables(given: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
     return value
 
 
-def relative(path: Path) -> str:
-    """A path for people: from the current folder when it lies below it."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
 
 
 def git_commit(root: Path) -> str | None:
@@ -644,18 +456,3 @@ def git_commit(root: Path) -> str | None:
                 return text
             return ref.read_text(encoding="utf-8").strip() if ref.is_file() else None
     return None
-
-
-def file_name(partitions: PartitionSet) -> str:
-    """A name for a file about a set, unlike that of any other set of the model."""
-    import hashlib
-
-    first, last, n = partitions.first_key(), "", len(partitions)
-    if n > 1:
-        *_, last = partitions.split(max(1, n - 1))[-1].keys()
-    plain = _UNSAFE.sub("_", f"{first}__{last}" if last else first)
-    exact = plain == (f"{first}__{last}" if last else first) and len(plain) < 80
-    contiguous = n == 1 or (len(partitions.boxes()) == 1 and ")" in str(partitions) and str(partitions).count("[") == 1)
-    if exact and contiguous:
-        return plain
-    return f"{plain[:80]}_{hashlib.sha256(str(partitions).encode()).hexdigest()[:8]}"

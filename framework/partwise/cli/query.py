@@ -19,11 +19,13 @@ from partwise.cli.messages import log
 def compile_command(output: str, run_mode: str | None, **given: Any) -> int:
     """Write the SQL that would run into target/compiled, one file per run; print it for a single run."""
     from partwise.cli.common import open_session, say_json, say_lines
+    from partwise.compiling import compile_models
 
     mine = {k: given.pop(k) for k in ("select", "exclude", "partition", "partition_range")}
     session = open_session(given)
     with session:
-        files = session.compile(
+        files = compile_models(
+            session,
             options.joined(mine["select"]),
             options.joined(mine["exclude"]),
             (*mine["partition"], *mine["partition_range"]),
@@ -54,13 +56,14 @@ def compile_command(output: str, run_mode: str | None, **given: Any) -> int:
 def show_command(select: str | None, inline: str | None, limit: int, output: str, **given: Any) -> int:
     """Print rows of a relation, of some of its partitions, or of a query."""
     from partwise.cli.common import open_session, say_json, say_lines
+    from partwise.looking import rows as look_at
 
     if (select is None) == (inline is None):
         raise click.UsageError("give either --select or --inline")
     texts = (*given.pop("partition"), *given.pop("partition_range"))
     session = open_session(given)
     with session:
-        names, rows = session.rows(select, inline, texts, limit)
+        names, rows = look_at(session, select, inline, texts, limit)
     if output == "json":
         say_json([dict(zip(names, row, strict=True)) for row in rows])
     elif output == "csv":

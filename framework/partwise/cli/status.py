@@ -18,24 +18,25 @@ from partwise.cli.messages import log
 @click.option("--partitions", "each", is_flag=True, help="List the sets by state instead of counts alone.")
 def status_command(output: str, each: bool, **given: Any) -> int:
     """Draw what is built, missing, failed and stale. Reads the warehouse, changes nothing."""
+    from partwise import looking
     from partwise.cli.common import open_session, say_json, say_lines
     from partwise.planning import report
 
     select, exclude = options.joined(given.pop("select")), options.joined(given.pop("exclude"))
     session = open_session(given)
     with session:
-        models = session.models_of(select, exclude)
+        models = looking.models_of(session, select, exclude)
         facts = session.facts(read_only=True)
         rows = [report.status_row(session.nodes[m], facts.of(m), session.now) for m in models]
         if output == "json":
             for row in rows:
-                row["partitions"] = session.sets_json(row["model"], facts)
+                row["partitions"] = looking.sets_json(session, row["model"], facts)
             say_json(rows)
             return 0
         say_lines(report.status_lines(rows, session.nodes))
         if each:
             for model in models:
-                say_lines(session.sets_lines(model, facts))
+                say_lines(looking.sets_lines(session, model, facts))
     if not rows:
         log("nothing selected")
     return 0
@@ -48,11 +49,12 @@ def status_command(output: str, each: bool, **given: Any) -> int:
 @click.argument("key", required=False)
 def explain_command(model: str, key: str | None, output: str, **given: Any) -> int:
     """Say why partition KEY of MODEL is missing, stale or blocked, and what it reads."""
+    from partwise import looking
     from partwise.cli.common import open_session, say_json, say_lines
 
     session = open_session(given)
     with session:
-        lines = session.explain(model, key)
+        lines = looking.explain(session, model, key)
     if output == "json":
         say_json({"model": model, "key": key, "lines": lines})
     else:
@@ -76,11 +78,12 @@ def partitions_command() -> None:
 )
 def list_command(model: str, state: str | None, output: str, **given: Any) -> int:
     """List the keys of MODEL that exist, or those in one state."""
+    from partwise import looking
     from partwise.cli.common import open_session, say_json, say_lines
 
     session = open_session(given)
     with session:
-        keys = session.keys_of(model, state)
+        keys = looking.keys_of(session, model, state)
         if output == "json":
             say_json(list(keys))
         else:
