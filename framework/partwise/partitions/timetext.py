@@ -61,6 +61,8 @@ def read_time(text: str, format: str = "") -> Reading | None:
 
 
 def _in_format(text: str, format: str) -> Reading | None:
+    if not re.search(r"%[YyGcxDF]", format):
+        return None  # without a year no text says which day it is, and Python warns of reading it
     form = format
     if re.search(r"%[UVW]", form) and not re.search(r"%[uwaA]", form):  # a week without a day means its first
         text, form = f"{text} 1", f"{form} %u" if "%V" in form else f"{form} %w"
