@@ -17,6 +17,12 @@ class ModelFacts:
     `failed`: the last attempt failed (a committed write may be there as well). `open_built`: the last write was made
     before the window had ended. `incomplete`: built while upstream partitions were not there. `outside`: written, and
     no longer in the definition, or under another definition id (`other_definitions`: id -> how many partitions).
+
+    For staleness, all of it about the last committed write of the partitions in `materialized`: `attempts[n - 1]` holds
+    those whose write was number n or later; `versions` and `codes` cut `materialized` by the upstream versions that the
+    write noted and by the fingerprint of its code ('' where nothing was noted); `early` holds, by the `as_of` of the
+    write in UTC seconds, those written before their window had ended, or ended `rebuild_last` windows ago. `attempt`
+    and `version` say the same of a relation without partitions.
     """
 
     exists: bool = False  # the relation is there and its incarnation is the one the log speaks of
@@ -26,6 +32,12 @@ class ModelFacts:
     open_built: PartitionSet | None = None
     incomplete: PartitionSet | None = None
     outside: PartitionSet | None = None
+    attempts: tuple[PartitionSet, ...] = ()
+    versions: Mapping[str, PartitionSet] = field(default_factory=dict)
+    codes: Mapping[str, PartitionSet] = field(default_factory=dict)
+    early: Mapping[int, PartitionSet] = field(default_factory=dict)
+    attempt: int | None = None
+    version: str | None = None
     other_definitions: Mapping[str, int] = field(default_factory=dict)
     built: bool = False
     last_failed: bool = False
